@@ -22,7 +22,7 @@ await runCommand<DemoFlags>({
         '--faults',
         'make six nights fail on purpose, and list the commands that show what happened',
       )
-      .option('--cadence', 'in the second half, ask each query as often as its answers change'),
+      .option('--cadence', 'use an adaptive cadence in the second half of the history'),
   load: async () => {
     const { runDemo } = await import('../src/features/demo/command.ts')
     return (call) => runDemo(call, starts)

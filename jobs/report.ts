@@ -32,7 +32,7 @@ await runCommand({
       .option('--device <names>', 'only queries for these devices, such as mobile', collect)
       .option(
         '--since <day>',
-        'the first day; moves are shown from then on (default: ninety days ago)',
+        'the first day to cover; moves are shown from this day on (default: ninety days ago)',
       )
       .option('--until <day>', 'the last day to cover (default: the newest day)')
       .option('--between <days>', 'first and last day, as in 2026-11-01..2026-11-08')

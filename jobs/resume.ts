@@ -4,7 +4,7 @@ import { runCommand } from '../src/base/cli/command.ts'
 
 await runCommand({
   name: 'resume',
-  more: 'One call is then allowed to check the balance, and a refused key is tried again.',
+  more: 'Allows one call to check the balance, and tries a refused key again.',
   examples: [
     'npm run resume',
     'npm run resume -- --forget-prices',

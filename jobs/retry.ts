@@ -12,7 +12,7 @@ await runCommand({
     'npm run retry -- --list keywords --state failed --yes',
     'npm run retry -- --error TIMEOUT --since 12h --yes',
     'npm run retry -- --run 12 --state unaffordable --budget 900 --yes',
-    'npm run retry -- --run 12 --state not_asked --yes  asks the queries that were skipped on the night',
+    'npm run retry -- --run 12 --state not_asked --yes  buys the queries that the run skipped',
     'npm run retry -- --run 12 --buy-again --yes        buys answers a second time',
     'npm run retry -- --run 12 --buy-again --error OTHER_QUERY --yes',
     '                                                   only tasks whose answer was for another query',

@@ -15,7 +15,7 @@ where run_date = :day::date
 group by name, type, change
 order by queries desc, name, change;
 
--- show pairs: Which entities appear together more often than by chance?
+-- show pairs: Which entities appear together more often than expected by chance?
 -- :top = 30 (number of rows)
 select name, other_name, together, queries, other_queries, round(npmi::numeric, 3) as npmi
 from analysis.entity_pairs

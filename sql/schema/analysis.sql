@@ -279,7 +279,7 @@ create table finished_losses (
   confirmed boolean not null,
   primary key (finish_id, query_id, domain)
 );
-comment on table finished_losses is 'Places in the top 10 that domains had lost as of a finished day. The table holds the losses that the day''s answers confirmed, and losses that have not been confirmed yet.';
+comment on table finished_losses is 'Places in the top 10 that domains have lost, stored for each finished day. The table holds the losses that the day''s answers confirmed, and losses that have not been confirmed yet.';
 comment on column finished_losses.finish_id is 'Finished day (finished_days.id) to which the row belongs. Rows whose finished day no longer exists are deleted.';
 comment on column finished_losses.query_id is 'Query for which the domain lost its place.';
 comment on column finished_losses.domain is 'Domain that lost its place.';
@@ -373,7 +373,7 @@ comment on column seen_pages.page_id is 'Page that an answer showed.';
 comment on column seen_pages.query_id is 'Query whose answer showed the page.';
 
 create function forget_days(since date) returns void language sql as $$
-  -- Later days are deleted too, because their answers were compared with answers from earlier days.
+  -- The sums for later days are deleted too, because those days' answers were compared with earlier answers.
   delete from finished_days where run_date >= since
 $$;
 

@@ -70,16 +70,16 @@ comment on column accounts.blocked_keys is 'Fingerprints of the keys that the AP
 comment on column accounts.told_seq is 'Number of calls that had started when tracking of told_least and told_untold began. This number is lower than the start number of the call that reported obs_remaining.';
 comment on column accounts.told_least is 'Lowest balance reported since tracking began (told_seq); null if no balance was reported.';
 comment on column accounts.told_untold is 'Credits used by answers that reported no balance since tracking began (told_seq).';
-comment on column accounts.next_told_seq is 'Next value of told_seq: the number of calls that had started when the next tracking period began.';
-comment on column accounts.next_told_least is 'Next value of told_least: the lowest balance reported since the next tracking period began; null if no balance was reported.';
-comment on column accounts.next_told_untold is 'Next value of told_untold: credits used by answers that reported no balance since the next tracking period began.';
+comment on column accounts.next_told_seq is 'Next value of told_seq: the number of calls that had started when the newer of two tracking periods began.';
+comment on column accounts.next_told_least is 'Next value of told_least: the lowest balance reported in the newer tracking period (next_told_seq); null if no balance was reported.';
+comment on column accounts.next_told_untold is 'Next value of told_untold: credits used in the newer tracking period (next_told_seq) by answers that reported no balance.';
 comment on column accounts.month is 'First day of the month to which month_spent refers, in the configured time zone. The month starts on the day of the last renewal (MILL_RENEWAL), or on the first of the calendar month.';
 comment on column accounts.month_spent is 'Credits used in the current budget month. For a call with an unknown cost, the reserved credits are counted.';
 comment on column accounts.month_since is 'Time from which the month''s credits are counted. This time can be later than the start of the month, for example after MILL_RENEWAL is changed.';
 comment on column accounts.replay_ms is 'Period in milliseconds during which the API returns the same answer for the same Idempotency-Key and charges only once. Null if the API has not announced this period.';
 comment on column accounts.history is 'Database history in which the most recent calls started, as returned by server_history(); null before the first call.';
 comment on column accounts.history_seq is 'Number of calls that had started when the database history changed. A balance reported by one of these calls is trusted only after a single call has checked it.';
-comment on column accounts.keys is 'Fingerprints of the keys whose answers reported this balance. Another key is trusted only after a single call has checked its balance.';
+comment on column accounts.keys is 'Fingerprints of the keys whose answers reported the account''s balance. Another key is trusted only after a single call has checked its balance.';
 comment on column accounts.foreign_keys is 'Fingerprints of the keys whose balance cannot belong to this account. No calls are made with these keys.';
 comment on column accounts.external_ended is 'Number of calls that had ended when the current measurement of external spend began.';
 comment on column accounts.external_base is 'Highest sum of balance and billed credits in the current measurement of external spend. If a later sum is lower, the difference was spent without being billed.';
@@ -112,8 +112,8 @@ comment on column account_costs.trying is 'True while the first call in a price 
 comment on column account_costs.recent_first is 'Highest recent price.';
 comment on column account_costs.recent_second is 'Second highest recent price; equal to the highest if the highest price occurred twice.';
 comment on column account_costs.recent_count is 'Number of recent prices. Once thirty recent prices are known, the recent prices become the earlier prices.';
-comment on column account_costs.earlier_first is 'Highest of the thirty or more prices before the recent prices.';
-comment on column account_costs.earlier_second is 'Second highest of the prices before the recent prices; equal to the highest if the highest price occurred twice.';
+comment on column account_costs.earlier_first is 'Highest of the earlier prices: the thirty or more prices that preceded the recent prices.';
+comment on column account_costs.earlier_second is 'Second highest of the earlier prices; equal to the highest if the highest price occurred twice.';
 comment on column account_costs.earlier_count is 'Number of prices summarised in earlier_first and earlier_second.';
 
 create table workers (
@@ -251,7 +251,7 @@ create table statement_marks (
   ended_at timestamptz,
   primary key (account_id, line)
 );
-comment on table statement_marks is 'Lines up to which an account''s statement is final, because all calls charged before these lines have ended. Each account has a row with line 0, which is locked while lines are stored.';
+comment on table statement_marks is 'Marks in accounts'' statements. The lines up to a mark are final, because all calls that were charged before the mark have ended. Each account has a row with line 0, which is locked while lines are stored.';
 comment on column statement_marks.account_id is 'Account to which the statement belongs.';
 comment on column statement_marks.line is 'Last final line.';
 comment on column statement_marks.next_seq is 'Start number of the first call that the final lines do not explain.';

@@ -68,7 +68,7 @@ comment on column list_queries.target_url is 'Page that should rank for the quer
 comment on column list_queries.tags is 'Labels from the list. If several lines contain the query, their labels are combined.';
 comment on column list_queries.given is 'Text as given in the file, if it differs from the canonical text.';
 comment on column list_queries.first_seen is 'Time at which the list first contained the query.';
-comment on column list_queries.last_seen is 'Time at which the list last contained the query. If the list has been read after this time, the query has been removed from the list.';
+comment on column list_queries.last_seen is 'Time at which the list last contained the query. If the list was read again later, the query has been removed from the list.';
 comment on column list_queries.cpc is 'Cost per click, in the currency used by the tool that created the list. If several lines contain the query, the highest cost applies.';
 comment on column list_queries.difficulty is 'Difficulty of ranking, according to the tool that created the list. If several lines contain the query, the highest difficulty applies.';
 comment on column list_queries.every_days is 'Interval in days at which nightly runs buy the query; null if the list sets no interval. If several lines contain the query, the shortest interval applies.';

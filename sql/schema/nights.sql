@@ -96,14 +96,14 @@ comment on column night_health.reasons is 'Reasons why the run is suspect, with 
 comment on column night_health.alerts_at is 'Time of the judgement after which the run was checked for rank alerts; null if the run has not been checked yet, or if no rule existed.';
 comment on column night_health.paused_minutes is 'Number of minutes during which none of the run''s queries could be bought, because the accounts were stopped or because the run had ended and had not been reopened yet.';
 comment on column night_health.remarks is 'Other anomalies of the run, with one sentence per anomaly. The run''s answers are shown despite these anomalies.';
-comment on column night_health.usual_from is 'First of the runs with which later runs of the list are compared: the first of three similar runs, of which this run is the third, or this run if a person marked it as usual. Null if later runs are compared with the same runs as before.';
+comment on column night_health.usual_from is 'First of the runs with which later runs of the list are compared: the first of three similar runs that end with this run, or this run if a person marked it as usual. Null if later runs are compared with the same runs as before.';
 comment on column night_health.compared is 'Number of answers that could be compared with an older answer to the same query.';
 comment on column night_health.turnover is 'Mean change in the top ten since the last trusted answer from an earlier day, from 0 (no change) to 1 (every page is new).';
 comment on column night_health.turnover_newest is 'Mean change in the top ten since the last answer from an earlier day, whether or not that answer is trusted. A low value means that changes tend to last.';
-comment on column night_health.sameness is 'Mean share of the run''s other queries whose answers also show a given top-ten page, over all top-ten pages. Null if the run has fewer than five queries.';
+comment on column night_health.sameness is 'Share of the run''s other queries whose answers also show a top-ten page, as a mean over all top-ten pages. Null if the run has fewer than five queries.';
 comment on column night_health.repeats is 'Mean share of the top-ten positions whose page also has a better position in the same answer.';
 comment on column night_health.foreign_share is 'Mean share of top-ten results on the country domains of countries other than the requested country; null if no country was requested.';
-comment on column night_health.stale is 'Share of changed answers that show exactly the same pages as on one earlier day. The highest share over all earlier days is stored. Null if no earlier day has at least eight changed answers.';
+comment on column night_health.stale is 'Share of changed answers that show exactly the same pages as the answers from one earlier day. The highest share over all earlier days is stored. Null if no earlier day has at least eight changed answers.';
 comment on column night_health.alerts_severity is 'Combined severity of the run''s rank alerts: high, medium or low; null if the run raised no alerts. high: at least five queries, and at least a quarter of all queries, dropped. medium: at least a twentieth of the queries dropped, or a share of voice decreased.';
 comment on column night_health.alerts_headline is 'Summary of the run''s rank alerts, in one sentence.';
 

@@ -22,7 +22,7 @@ comment on table notices is 'Notices to MILL_WEBHOOK. The primary key ensures th
 comment on column notices.kind is 'Kind of event, such as run_finished, stop, night_overdue or work_unattended.';
 comment on column notices.subject is 'Subject of the event: the run, the stop, the alert, the schedule with its due time, or the time since which no worker has been alive.';
 comment on column notices.told_at is 'Time at which the receiver accepted the notice. Null if the notice is waiting, was abandoned, or is covered by another notice.';
-comment on column notices.id is 'Identifier of the notice. It is the same in every attempt, so that the receiver can recognise duplicates.';
+comment on column notices.id is 'Identifier of the notice. Every attempt sends the same identifier, so that the receiver can recognise duplicates.';
 comment on column notices.part_of is 'Other notice that covers this notice. For example, a single notice can cover many nights of a schedule.';
 comment on column notices.noted_at is 'Time at which the event was recorded.';
 comment on column notices.said is 'Text of the notice, on one line.';

@@ -1,4 +1,4 @@
--- Quarantines the answers in :kept. If :why is a reason, quarantines all answers from run :run
+-- Quarantines the answers in :kept. If :why is not null, quarantines all answers from run :run
 -- except the answers in :released. Releases the run's other answers.
 with held as (
   select distinct on (search_id) search_id, reason, score

@@ -8,5 +8,5 @@ select
   searches.fetched_at, searches.origin, searches.api
 from analysis.keywords_on(:day::date) as keywords
 left join searches on searches.id = keywords.search_id
--- The rows are stored in this order for the merge join that compares two days.
+-- The rows are stored in order of query id, because a merge join compares two days.
 order by keywords.query_id

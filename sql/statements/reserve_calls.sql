@@ -32,7 +32,7 @@ with given as materialized (
     from jsonb_to_recordset(it -> 'grants') as g (bound bigint, probe boolean)
   ) granted
 ),
--- Tasks that have changed since they were read, because the task has ended, its run was closed, its query is in flight
+-- Tasks that have changed since they were read: the task has ended, its run was closed, its query is in flight
 -- elsewhere, or the task can now reuse an answer.
 changed_tasks as (
   select w.id
@@ -63,8 +63,8 @@ changed_tasks as (
         and s.api = it ->> 'api'
     )
 ),
--- Runs whose budget or list budget was changed, or used by another account or run, after the
--- decision.
+-- Runs with a budget or list budget that was changed, or used by another account or run, after the
+-- decision was made.
 changed_runs as (
   select w.run
   from given

@@ -441,7 +441,7 @@ updated_runs as (
       select r.run, r.spent, r.uncertain, r.reserved
       from given, jsonb_to_recordset(it -> 'runs') as r (run bigint, spent bigint, uncertain bigint, reserved bigint)
       union all
-      -- Reductions in the amounts held for lost calls, except calls with a cost that is already
+      -- Reductions in the amounts held for lost calls, except for calls whose cost is already
       -- included in a balance.
       select run_id, 0, bound - credits_reserved, 0
       from held

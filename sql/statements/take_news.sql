@@ -1,6 +1,6 @@
--- Records the events of the kinds in :kinds (text[]) since :since (timestamptz) as notices, unless
--- they already have a notice. Nights of a schedule with the same outcome share the notice for the
--- newest night. :alerts is the command that lists alerts.
+-- Records a notice for each event of the kinds in :kinds (text[]) since :since (timestamptz),
+-- unless the event already has a notice. Nights of a schedule with the same outcome share the
+-- notice for the newest night. :alerts is the command that lists alerts.
 with news as (
   select
     'run_finished' as kind, r.id::text as subject, r.finished_at as at,

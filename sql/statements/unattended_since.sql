@@ -1,5 +1,6 @@
--- Reads the time since which open tasks have had no live worker. Returns no row if this time is
--- less than :for_ms milliseconds ago, or if a notice about this period has already been recorded.
+-- Reads the start of the period during which open tasks have had no live worker. Returns no row if
+-- the period began less than :for_ms milliseconds ago, or if a notice about the period has already
+-- been recorded.
 with began as (
   select greatest(
     (select max(coalesce(stopped_at, lease_until)) from workers),

@@ -2,7 +2,7 @@
 
 import { domainToASCII } from 'node:url'
 
-/** Parses a URL, or returns null. On Node 20 and 22, `URL.canParse` rejects umlauts in hosts after some 1,000 calls. */
+/** Parses a URL or returns null. On Node 20 and 22, `URL.canParse` rejects umlauts in hosts after about 1,000 calls. */
 export function parseUrl(text: string, base?: string): URL | null {
   try {
     return new URL(text, base)

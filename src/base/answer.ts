@@ -66,7 +66,7 @@ export interface Answer {
   /** Greatest position, or null if no result has a position. */
   readonly depth: number | null
   readonly replaced: number
-  /** Reason why the body is not a readable answer to the query, or null. If there is a reason, all lists are empty. */
+  /** Reason why the body is not a readable answer to the query, or null. If the reason is set, all lists are empty. */
   readonly parseError: string | null
   readonly extra: JsonObject | null
   readonly asGiven: JsonObject | null
@@ -79,7 +79,7 @@ export interface Answer {
 
 /** Prefix of `parse_error` if the database rejected a readable answer's rows. A reparse can store the rejected rows. */
 export const refusedRows = 'the tables refused its rows: '
-/** Prefix of `parse_error` if the API rejected the query but charged for it. The API's code and message follow it. */
+/** Prefix of `parse_error` if the API rejected the query but charged for it; the API's code and message follow. */
 export const paidRefusal = 'the API refused it, and charged for it: '
 /** Prefix of `parse_error` if the answer is for a different query. The other query's text follows the prefix. */
 export const otherQuery = 'it answers another query: '

@@ -194,7 +194,7 @@ export const settings = {
   ),
   SERVICE_PUBLIC_URL: setting(
     website('https://search.example.com'),
-    'where clients reach the search service, with its path; leave it unset when they reach it directly',
+    'public URL of the search service, with its path; leave it unset if clients connect directly',
   ),
   SERVICE_PASSWORD: setting(
     z

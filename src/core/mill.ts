@@ -52,7 +52,7 @@ interface MillOptions {
 
 export const workerPool = { connections: 6, byKey: true } as const
 
-/** Opens the components. A configured database must already be migrated. The embedded one is started and migrated. */
+/** Opens the components. Starts and migrates the embedded database; a configured database must already be migrated. */
 export async function openMill(options: MillOptions): Promise<Mill> {
   const { config, closers } = options
   const { name, connections: max = 4, byKey = false, reading = false, behind = false } = options

@@ -71,7 +71,7 @@ export function hostGuard(host: string, publicUrl: URL | null, sessions: Session
   }
 }
 
-/** Host names under which the desk is reachable, other than loopback names. */
+/** Host names of the desk, other than loopback names. */
 function namesOf(host: string, publicUrl: URL | null): ReadonlySet<string> {
   const everywhere = host === '0.0.0.0' || host === '::'
   const own = everywhere

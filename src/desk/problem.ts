@@ -1,4 +1,4 @@
-// Draws the page that is shown when a page fails.
+// Draws the page that is shown when another page fails.
 
 import { HTTPException } from 'hono/http-exception'
 import type { ContentfulStatusCode } from 'hono/utils/http-status'

@@ -71,7 +71,7 @@ export async function listen(
   })
   const refuse = (refusal: Refusal, socket: Duplex | null) => refuseSocket(refusal, socket, where)
   const answerWhole = async (request: http.IncomingMessage, response: http.ServerResponse) => {
-    // Only forms have a body that is read.
+    // Only the bodies of forms are used.
     const problem = request.method === 'POST' ? null : await readAway(request)
     // Pipelined input may have closed the connection.
     if (problem === 'broken' || request.socket.writableEnded) return

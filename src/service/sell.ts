@@ -107,7 +107,7 @@ async function beforeDeadline(provider: Provider, order: PaidSearch, over: Abort
   if (answered !== late) return answered
   const reason = over.aborted ? clientLeft : tooLate
   stop.abort(reason)
-  // The provider's queue may refuse first, because its error is more precise.
+  // Lets the provider's queue refuse first, because its error is more precise.
   return await Promise.race([answering, setImmediate().then(() => Promise.reject(reason))])
 }
 

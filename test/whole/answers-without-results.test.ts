@@ -129,7 +129,7 @@ describe('an answer that names another query', () => {
         ...{ unreadable: 1, paid_refusal: 0, other_query: 1, failures: { OTHER_QUERY: 1 } },
       },
     })
-    expect(first.stderr).toContain('1 unreadable (1 answers another query)')
+    expect(first.stderr).toContain('1 unreadable (1 for another query)')
     const rows = await kept(scene)
     expect(rows[1]).toEqual(marked('trail running shoes', reason))
     expect(rows[0]).toMatchObject({ q: 'socks', parse_error: null, results: 10, seen: 10 })
@@ -155,7 +155,7 @@ describe('an answer that names another query', () => {
     await scene.mill.drain()
     const { stdout } = await run('status', [], scene.mill.env)
     expect(stdout).toContain(
-      'run 1: of 2 unreadable answers, 2 answer another query; to buy them again: npm run retry -- --run 1 --error OTHER_QUERY --buy-again --yes',
+      'run 1: of 2 unreadable answers, 2 for another query; to buy them again: npm run retry -- --run 1 --error OTHER_QUERY --buy-again --yes',
     )
   })
 
@@ -163,7 +163,7 @@ describe('an answer that names another query', () => {
     const scene = await openScene({ api: { faults: [echo] } })
     await scene.mill.plan(queries(6))
     const { stderr } = await command(scene, 'work', '--drain')
-    const why = '100 % of the answers cannot be read (6 answer another query)'
+    const why = '100 % of the answers cannot be read (6 for another query)'
     expect(stderr).toContain(`run 1 is suspect and was left out of trends: ${why}`)
     expect(await ask(scene, 'select suspect from runs')).toEqual([{ suspect: true }])
     expect(

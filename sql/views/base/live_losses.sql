@@ -28,9 +28,11 @@ from (
         over (partition by base.series, base.step, base.domain order by later.step) as lost_before
     from (
       select
-        -- The query id is left out, because the series implies it and more rows can then be sorted in memory.
+        -- The query id is omitted: each series belongs to one query, and narrower rows are more likely to be sorted
+        -- in memory.
         answers.series, answers.search_id, answers.run_date, answers.step, shown.domain, shown.place,
-        -- Within an answer, the domain's best position comes last, so its next row belongs to a later answer.
+        -- Within an answer, the domain's best position comes last, so the domain's next row belongs to a later
+        -- answer.
         lead(answers.step, 1, answers.steps + 1)
           over (partition by answers.series, shown.domain order by answers.step, shown.place desc)
           as next_step

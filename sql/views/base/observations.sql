@@ -29,12 +29,12 @@ from (
   -- A single equality covers all kinds of evidence, so that the planner can estimate the number of rows.
   join searches
     on searches.task_id = coalesce(reused.task_id, tasks.id)
-    -- The task that bought a reused answer may have received more answers since. The condition uses "<>" because the
-    -- planner expects "<>" to be true for nearly all rows.
+    -- The task that bought a reused answer may have received more answers since then. The condition uses "<>" because
+    -- the planner expects "<>" to be true for nearly all rows.
     and coalesce((searches.id = reused.id)::integer, 1) <> 0
   where searches.parse_error is null
     and (not runs.suspect or (select analysis.shows_suspects()))
-    -- This condition is evaluated only once. It is usually false, so no answer is looked up.
+    -- This condition is evaluated only once. The condition is usually false, so no answer is looked up.
     and case when (select exists (select from public.quarantine) and not analysis.shows_suspects())
       then (searches.id not in (select search_id from public.quarantine))::integer
       else 1

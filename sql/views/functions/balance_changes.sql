@@ -20,7 +20,8 @@ declare
   -- Calls that reported a balance and have not been ordered yet. Only the first waiting_count elements are in use.
   waiting integer[] := '{}';
   waiting_count integer := 0;
-  -- End times of the waiting calls and balances before their charges, in the same order; infinity and null if unused.
+  -- End times of the waiting calls, and the balances before these calls were charged, in the same order. Unused
+  -- elements are infinity and null.
   ends timestamptz[] := '{}';
   befores bigint[] := '{}';
   -- Calls that reported no balance. The cost of these calls is visible only in balances that other calls reported.
@@ -56,9 +57,9 @@ begin
     end loop;
     exit when waiting_count = 0;
 
-    -- Picks a call whose balance before its charge equals the current balance. If no call matches, something other than
-    -- our calls changed the balance. The function then picks the call with the highest balance below the current
-    -- balance or, if no call has a lower balance, the call with the highest balance.
+    -- Picks a call for which the balance before the charge equals the current balance. If no call matches, something
+    -- other than our calls changed the balance. The function then picks the call with the highest balance below the
+    -- current balance or, if no call has a lower balance, the call with the highest balance.
     explained := null;
     best := case when balance is not null then array_position(befores, balance) end;
     for place in 1..case when best is null then waiting_count else 0 end loop
@@ -150,4 +151,4 @@ begin
   end loop;
 end
 $$;
-comment on function analysis.balance_changes(bigint[], timestamptz[], timestamptz[], bigint[], bigint[], bigint[], timestamptz[], bigint, timestamptz) is 'Balance changes for one account, computed from arrays with a value for each call, in order of start time. Without an earlier balance (opening), the first row holds the first known balance. explained, if not null, is the number of calls that are fully explained after this row.';
+comment on function analysis.balance_changes(bigint[], timestamptz[], timestamptz[], bigint[], bigint[], bigint[], timestamptz[], bigint, timestamptz) is 'Balance changes for one account, computed from arrays with a value for each call. Without an earlier balance (opening), the first row holds the first known balance. explained, if not null, counts the calls that the rows up to this one explain completely.';

@@ -52,7 +52,7 @@ language sql stable parallel safe as $$
         from analysis.observations
         where observations.query_id = queries.id
           and observations.run_date = earlier.run_date
-        -- This is a separate subquery, so that the conditions on day and query are applied inside it.
+        -- "offset 0" keeps the subquery separate, so that the conditions on day and query are applied inside it.
         offset 0
       ) as seen
       order by earlier.run_date desc

@@ -1,5 +1,5 @@
--- Top 10 positions that domains had lost before a finished day, excluding losses that were
--- confirmed or reversed by then. The planner does not inline plpgsql functions.
+-- Top 10 positions that domains lost before a finished day, excluding losses that were confirmed or
+-- reversed by then. The planner does not inline plpgsql functions.
 create or replace function analysis.losses_before(day date, queries uuid[])
 returns table (query_id uuid, domain text, base_search_id bigint, base_run_date date, base_place bigint)
 language plpgsql stable parallel safe rows 1000 as $$
@@ -41,4 +41,4 @@ begin
       );
 end
 $$;
-comment on function analysis.losses_before(date, uuid[]) is 'Top 10 places that domains had lost before a finished day, if the loss was not confirmed by then. The places are computed from all answers to the given queries.';
+comment on function analysis.losses_before(date, uuid[]) is 'Top 10 places that domains lost before a finished day, excluding losses that were confirmed by then. The places are computed from all answers to the given queries.';

@@ -34,7 +34,8 @@ language sql stable parallel safe rows 10 as $$
     offset 0
   ) as addressed on true
   where shown.search_id = search
-  -- This is a separate subquery, because the planner expects too many answers and would read all results.
+  -- "offset 0" keeps the subquery separate; otherwise, the planner would expect too many answers and read all
+  -- results.
   offset 0
 $$;
 comment on function analysis.shown_in(bigint) is 'Rows of result_domains for one answer. If this function is joined with the answers from one day, the results from other days are not read.';

@@ -42,7 +42,7 @@ language sql stable parallel safe as $$
         and observations.run_date = earlier.run_date
         and observations.origin = now.origin
         and observations.api = now.api
-      -- This is a separate subquery, so that the conditions on day and query are applied inside it.
+      -- "offset 0" keeps the subquery separate, so that the conditions on day and query are applied inside it.
       offset 0
     ) as found
     where found.evidence = 'bought'

@@ -1,4 +1,4 @@
--- Entities that are mentioned together in the newest answers more often than by chance.
+-- Pairs of entities that the newest answers mention together more often than expected by chance.
 create or replace view analysis.entity_pairs as
 with named as materialized (
   select distinct latest.query_id, search_entities.entity_id
@@ -55,4 +55,4 @@ comment on column analysis.entity_pairs.together is 'Number of answers that ment
 comment on column analysis.entity_pairs.queries is 'Number of answers that mention the first entity.';
 comment on column analysis.entity_pairs.other_queries is 'Number of answers that mention the second entity.';
 comment on column analysis.entity_pairs.answers is 'Total number of answers considered: the newest answer to each query.';
-comment on column analysis.entity_pairs.npmi is 'Normalised pointwise mutual information: 1 if the two entities always appear together, 0 if they appear together as often as by chance, below 0 if less often.';
+comment on column analysis.entity_pairs.npmi is 'Normalised pointwise mutual information: 1 if the two entities always appear together, 0 if they appear together as often as expected by chance, below 0 if less often.';

@@ -36,7 +36,7 @@ edges as materialized (
   join (
     select id, analysis.canonical(q) as related
     from related_searches
-    -- This is a separate subquery, so that each text is normalized only once.
+    -- "offset 0" keeps the subquery separate, so that each text is normalized only once.
     offset 0
   ) as texts on texts.id = named.related_search_id
   where queries.q <> texts.related
@@ -71,6 +71,6 @@ comment on view analysis.related_nodes is 'Texts in the graph of related searche
 comment on column analysis.related_nodes.q is 'Text of a query or related search.';
 comment on column analysis.related_nodes.in_degree is 'Number of distinct query texts whose answers suggest this text.';
 comment on column analysis.related_nodes.out_degree is 'Number of distinct texts suggested in the answers for this text; 0 if this text was never queried.';
-comment on column analysis.related_nodes.reciprocal is 'Number of texts that are suggested in the answers for this text and whose own answers suggest this text.';
+comment on column analysis.related_nodes.reciprocal is 'Number of texts that suggest this text in their answers and are also suggested in the answers for this text.';
 comment on column analysis.related_nodes.component is 'First text of the connected component, in byte order.';
 comment on column analysis.related_nodes.component_size is 'Number of texts in the connected component.';

@@ -20,7 +20,7 @@ from (
   join (
     select id, analysis.canonical(q) as text
     from related_searches
-    -- This is a separate subquery, so that each text is normalized only once.
+    -- "offset 0" keeps the subquery separate, so that each text is normalized only once.
     offset 0
   ) as related on related.id = shown.related_search_id
   where related.text <> ''

@@ -1,4 +1,5 @@
--- Lengths of stays in the top 10 that began after the oldest answer, computed from the pages that entered and left.
+-- Lengths of page stays in the top 10, computed from the pages that entered and left. Stays that the oldest answer
+-- already shows are excluded.
 create or replace view analysis.stay_lengths as
 -- Stays that span archived days, or whose queries were not always in the slice, are computed from the answers.
 with chosen as materialized (

@@ -80,8 +80,7 @@ function toPlural(noun: string): string {
 export function flawText(flaws: Readonly<Record<'paid_refusal' | 'other_query', number>>): string {
   const { paid_refusal: refused, other_query: other } = flaws
   const parts: string[] = []
-  if (other > 0)
-    parts.push(`${formatNumber(other)} ${other === 1 ? 'answers' : 'answer'} another query`)
+  if (other > 0) parts.push(`${formatNumber(other)} for another query`)
   if (refused > 0) parts.push(`${formatNumber(refused)} refused by the API and charged`)
   return parts.join(', ')
 }

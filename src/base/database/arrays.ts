@@ -109,7 +109,7 @@ export class ArrayColumn<T> {
     this.#count += 1
   }
 
-  /** Ensures space for a length field and a value of at most `most` bytes. */
+  /** Ensures that there is space for a length field and a value of at most `most` bytes. */
   reserve(most: number): Buffer {
     const needed = this.start + most + 4
     if (needed > this.#bytes.length) {

@@ -120,7 +120,7 @@ export function giveCode(error: unknown): void {
   Object.assign(error, { code: connectionFailure })
 }
 
-/** Opens the typed database on a pool, which ends with it. Set `byKey` if all statements are repeated key lookups. */
+/** Opens a typed database; closing it also ends the pool. Set `byKey` if all statements are repeated key lookups. */
 export function openDatabase(pool: pg.Pool, { byKey = false } = {}): Database {
   const dialect = byKey ? preparedDialect(pool) : new PostgresDialect({ pool })
   return new Kysely<DB>({ dialect })
@@ -200,7 +200,7 @@ function timed(text: string, values: unknown[] = []) {
   return { text, values, query_timeout: connectWithinMs }
 }
 
-/** Checks whether the session is shared. Any other session keeps its process id and is not given to other clients. */
+/** Checks whether the session is shared. An unshared session keeps its process id and serves only this client. */
 async function isShared(here: pg.ClientBase, address: string): Promise<boolean> {
   const beside = new pg.Client({
     connectionString: address,

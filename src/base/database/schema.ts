@@ -54,11 +54,11 @@ export interface AccountCosts {
    */
   earlier_count: Generated<number>;
   /**
-   * Highest of the thirty or more prices before the recent prices.
+   * Highest of the earlier prices: the thirty or more prices that preceded the recent prices.
    */
   earlier_first: Generated<number>;
   /**
-   * Second highest of the prices before the recent prices; equal to the highest if the highest price occurred twice.
+   * Second highest of the earlier prices; equal to the highest if the highest price occurred twice.
    */
   earlier_second: Generated<number>;
   /**
@@ -141,7 +141,7 @@ export interface Accounts {
    */
   in_flight: Generated<number>;
   /**
-   * Fingerprints of the keys whose answers reported this balance. Another key is trusted only after a single call has checked its balance.
+   * Fingerprints of the keys whose answers reported the account's balance. Another key is trusted only after a single call has checked its balance.
    */
   keys: Generated<string[]>;
   /**
@@ -169,15 +169,15 @@ export interface Accounts {
    */
   name: string;
   /**
-   * Next value of told_least: the lowest balance reported since the next tracking period began; null if no balance was reported.
+   * Next value of told_least: the lowest balance reported in the newer tracking period (next_told_seq); null if no balance was reported.
    */
   next_told_least: number | null;
   /**
-   * Next value of told_seq: the number of calls that had started when the next tracking period began.
+   * Next value of told_seq: the number of calls that had started when the newer of two tracking periods began.
    */
   next_told_seq: number | null;
   /**
-   * Next value of told_untold: credits used by answers that reported no balance since the next tracking period began.
+   * Next value of told_untold: credits used in the newer tracking period (next_told_seq) by answers that reported no balance.
    */
   next_told_untold: Generated<number>;
   /**
@@ -1269,7 +1269,7 @@ export interface ForecastSteps {
    */
   at: Timestamp;
   /**
-   * Number of the step's queries that can be bought within the budgets and above the credit floor.
+   * Number of the step's queries that can be bought without exceeding a budget or crossing the credit floor.
    */
   bought: number;
   /**
@@ -1387,7 +1387,7 @@ export interface ListQueries {
    */
   given: string | null;
   /**
-   * Time at which the list last contained the query. If the list has been read after this time, the query has been removed from the list.
+   * Time at which the list last contained the query. If the list was read again later, the query has been removed from the list.
    */
   last_seen: Generated<Timestamp>;
   /**
@@ -1585,11 +1585,11 @@ export interface NightHealth {
    */
   run_id: number;
   /**
-   * Mean share of the run's other queries whose answers also show a given top-ten page, over all top-ten pages. Null if the run has fewer than five queries.
+   * Share of the run's other queries whose answers also show a top-ten page, as a mean over all top-ten pages. Null if the run has fewer than five queries.
    */
   sameness: number | null;
   /**
-   * Share of changed answers that show exactly the same pages as on one earlier day. The highest share over all earlier days is stored. Null if no earlier day has at least eight changed answers.
+   * Share of changed answers that show exactly the same pages as the answers from one earlier day. The highest share over all earlier days is stored. Null if no earlier day has at least eight changed answers.
    */
   stale: number | null;
   /**
@@ -1605,7 +1605,7 @@ export interface NightHealth {
    */
   unreadable: number;
   /**
-   * First of the runs with which later runs of the list are compared: the first of three similar runs, of which this run is the third, or this run if a person marked it as usual. Null if later runs are compared with the same runs as before.
+   * First of the runs with which later runs of the list are compared: the first of three similar runs that end with this run, or this run if a person marked it as usual. Null if later runs are compared with the same runs as before.
    */
   usual_from: number | null;
   /**
@@ -1686,7 +1686,7 @@ export interface Notices {
    */
   given_up_at: Timestamp | null;
   /**
-   * Identifier of the notice. It is the same in every attempt, so that the receiver can recognise duplicates.
+   * Identifier of the notice. Every attempt sends the same identifier, so that the receiver can recognise duplicates.
    */
   id: Generated<string>;
   /**

@@ -41,7 +41,7 @@ export async function prepareReading(trx: Database, reading: ViewReading): Promi
 
 /** Queries and days to include, passed as settings so that every view can use them. */
 export interface Slice {
-  /** Conditions that must all hold. Each condition lists tags prefixed with + or -, of which at least one must hold. */
+  /** Conditions that must all be met. Each condition lists tags prefixed with + or -; at least one tag must match. */
   readonly conditions: readonly Condition[]
   readonly since: string | undefined
   readonly until: string | undefined
@@ -154,7 +154,7 @@ export function wantedLabels({ conditions }: Slice): readonly string[] {
   return [...new Set(wanted.map((label) => label.slice(1)))]
 }
 
-/** Tags prefixed with + (present) or - (absent), of which at least one must hold. */
+/** Tags prefixed with + (present) or - (absent). At least one tag must match. */
 type Condition = readonly string[]
 
 type Token = { readonly kind: 'and' | 'or' | 'not' | '(' | ')' } | { kind: 'label'; text: string }

@@ -93,7 +93,7 @@ export async function postgresStatus(home: string) {
   return { running: await isRunning(state), url: urlOf(state), data: state.data }
 }
 
-/** True if our server is running. First checks its process, because another program on the port might never reply. */
+/** True if our server is running. Checks the process first, because another program on the port might never reply. */
 async function isRunning(state: State): Promise<boolean> {
   return findPostmaster(state.data) !== null && (await contact(state)) === 'ours'
 }
@@ -118,8 +118,8 @@ async function start(
   checkMajor(data, found.major)
   const server = await prepareServer(data)
   const deadline = Date.now() + patienceMs
-  // Retries if a live server does not answer yet, because it is starting or recovering from a crash, if another program
-  // took the port, or if children of a killed server still run.
+  // Retries if a live server is still starting or recovering from a crash, if another program has
+  // taken the port, or if children of a killed server are still running.
   for (;;) {
     const postmaster = findPostmaster(data)
     const known: number = postmaster?.port || state.port
@@ -265,7 +265,7 @@ async function createDatabase(state: State): Promise<void> {
   }
 }
 
-/** Reads the pid file of a data folder, which may be stale. Returns null if no server is using the folder. */
+/** Reads a data folder's pid file, which may be stale. Returns null if no server is using the folder. */
 export function findPostmaster(data: string) {
   const [pid, , , port] = readIfThere(join(data, 'postmaster.pid'))?.split('\n').map(Number) ?? []
   if (pid === undefined || !isServerOf(pid, data)) return null

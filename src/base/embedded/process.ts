@@ -107,7 +107,7 @@ const environment = {
   MALLOC_TOP_PAD_: '16777216',
 }
 
-/** Runs a server program to the end in a folder open to all users. The exit code is null if it could not be started. */
+/** Runs a server program to completion in a folder open to all users. The exit code is null if the start failed. */
 export function runAs(user: User, program: string, args: readonly string[]) {
   return new Promise<{ code: number | null; output: string }>((done) => {
     let output = ''

@@ -109,7 +109,7 @@ const units: Readonly<Record<string, number>> = {
   w: 604_800_000,
 }
 
-/** Longest duration: a hundred years. No answer is older, and the database can subtract this from the current time. */
+/** Longest duration: a hundred years. No answer is older, and the database can subtract it from the current time. */
 const longest = 36_500 * dayMs
 
 /** Parses `12h`, `90s`, `30d` or a plain `0`, or returns null if the text is not a duration or exceeds 36500 days. */

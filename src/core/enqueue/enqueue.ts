@@ -51,7 +51,7 @@ export async function enqueue(options: Enqueue): Promise<EnqueueReport | null> {
     const calls = count(queued, 'call')
     if (prompts.ask !== null) return prompts.ask(`Buy ${calls}? [y/N] `)
     throw new Misuse(
-      `expected --yes for a purchase of ${calls}, or a terminal to confirm it on, got neither; nothing was queued`,
+      `expected --yes for a purchase of ${calls}, or confirmation in a terminal, got neither; nothing was queued`,
     )
   }
   const how = flags.dryRun === true ? 'never' : careful || maxCredits !== null ? agree : 'always'

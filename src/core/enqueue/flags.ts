@@ -138,7 +138,7 @@ function parametersOf({ defaults, matchTypes }: ReadOptions): string[] {
   const { num, priority } = defaults
   const named = Object.entries({
     ...defaults,
-    num: num.length === 0 ? [`${defaultNum} unless the list says otherwise`] : num,
+    num: num.length === 0 ? [`${defaultNum} unless the list specifies a number`] : num,
     priority: priority === null ? [] : [priority],
     'match types': matchTypes === 'strip' ? ['stripped'] : [],
   })

@@ -55,7 +55,7 @@ export interface PlanOrder {
   readonly shares: readonly TaggedShare[]
   /** Expected cost of a call for each known price class. */
   readonly prices: readonly { readonly class: string; readonly credits: number }[]
-  /** Origin and API that a reused answer must have. */
+  /** Required origin and API of reused answers. */
   readonly origin: Origin
   readonly api: string
   /** Run to which the list is added. If null, a manual plan joins any open manual run of the list. */
@@ -80,9 +80,9 @@ export type BuyingOrder = readonly (readonly [
 ])[]
 
 /**
- * Computes the turn of each merged line: the cumulative credits of its tag, divided by the tag's share. If queries are
- * bought in this order, each tag that still has queries has received its share, to within one call, whenever credits
- * run out. Credits that a tag does not need are shared by the other tags.
+ * Computes the turn of each merged line: the cumulative credits of its tag, divided by the tag's share. Buying in this
+ * order ensures that when credits run out, each tag with queries left has received its share, to within one call.
+ * Credits that a tag does not need are shared by the other tags.
  */
 export function turnOf({ shares }: Pick<PlanOrder, 'shares'>, usual: BuyingOrder) {
   const { fn } = expressionBuilder<StageTables, 'merged'>()
@@ -153,7 +153,7 @@ export async function countUnusedIntervals(
   { wished, kind, maxAgeMs }: Pick<PlanOrder, 'wished' | 'kind' | 'maxAgeMs'>,
 ): Promise<number> {
   if (!wished) return 0
-  // The nightly maximum age, which applies to lines that set none, is unknown in a manual run.
+  // The nightly maximum age, the default for lines without an age, is unknown in a manual run.
   const usual = kind === 'nightly' ? maxAgeMs : 0
   const idle = trx
     .withTables<StageTables>()

@@ -27,7 +27,7 @@ const inReport = [
   ...(['estimate', 'reasons', 'notices', 'sample'] as const),
 ]
 
-/** `files` contains the path of the file of rejected lines for each list. */
+/** `files` contains, for each list, the path of the file with its rejected lines. */
 export function reportOf(
   plans: Plans,
   { parameters }: Pick<Intake, 'parameters'>,
@@ -222,7 +222,7 @@ function samplesOf({ rows }: Heading, index: number): string[] {
   return rows.map((cells) => (cells[index] ?? '').trim().slice(0, 60))
 }
 
-/** Describes the query column and the next most likely one with samples, so that a wrong choice is obvious. */
+/** Shows samples from the query column and the next most likely column, so that a wrong choice is obvious. */
 function columnLines(heading: Heading | null): string[] {
   if (heading === null || heading.dialect.columns.width === 1) return []
   const { dialect, runnerUp } = heading

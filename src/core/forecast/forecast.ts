@@ -127,7 +127,7 @@ export interface ComingNight {
   readonly keepsOld: boolean
   /** Priority, from 1 (bought first) to 9 (bought last). The default is 5. */
   readonly priority?: number
-  /** The list's share of a night's credits when credits are short. It is absent or null if no list has a share. */
+  /** The list's share of a night's credits when credits are short. Absent or null if no list has a share. */
   readonly part?: number | null
 }
 
@@ -170,7 +170,7 @@ export interface ForecastStep {
   readonly worst: number
   readonly after: number
   readonly cut: Cut | null
-  /** False if the run or night would be cut short at the highest price. */
+  /** False if the run or night would be incomplete at the highest price. */
   readonly sure: boolean
   readonly floorAt: number | null
 }
@@ -364,7 +364,7 @@ function noteBought(
   if (days !== null) known.dueDays.set(list, known.answeredDay + days)
 }
 
-/** Next due day by the cadence. If an answer arrived on or after that day, the next interval starts at the answer. */
+/** The cadence's next due day. If an answer arrived on or after that day, the next interval starts at the answer. */
 function dueDayOf({ answeredOn }: QueryGroup, { dueOn, intervalDays }: QueryInterval): number {
   const due = numberOf(dueOn)
   const answered = numberOf(answeredOn)

@@ -7,7 +7,7 @@ import { Misuse } from '../../base/errors.ts'
 import { type Cron, dueBetween, nextAfter } from '../../base/time/cron.ts'
 import { dayMs, formatDate, instantsOf, wallTime } from '../../base/time/zone.ts'
 
-/** An account. Times are in milliseconds by the database clock. */
+/** An account. Times are in milliseconds and come from the database clock. */
 export interface Account {
   /** Number of calls started so far, which orders calls by their start. */
   readonly seq: number
@@ -84,9 +84,9 @@ export const constants = {
   blindCalls: 5,
   /** Pause between calls that are made one at a time to learn the balance. */
   probePauseMs: 2_000,
-  /** Number of costs from which their maximum is trusted as a bound, and over which the maximum is taken. */
+  /** Number of costs needed to trust their maximum as a bound, and number of costs that the maximum covers. */
   trustedAfter: 30,
-  /** Factor by which an outlier, seen once, exceeds the next cost. A call that goes out alone ignores outliers. */
+  /** The highest cost is an outlier if it is this many times the next cost. A call sent alone ignores outliers. */
   oddFactor: 10,
   /** Multiple of the highest cost that bounds a price class until the maximum is trusted, to protect the balance. */
   youngFactor: 4,

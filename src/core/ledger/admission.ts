@@ -341,7 +341,7 @@ function isTrusted({ keys }: Account, { key }: Rules): boolean {
   return keys.length === 0 || keys.includes(key)
 }
 
-/** True if a call may go out alone to learn the balance: it is unknown or old, or the plan was renewed. */
+/** True if a call may be sent alone to learn the balance, which is unknown, old or from before a plan renewal. */
 function isProbeDue(account: Account, bound: number, rules: Rules): boolean {
   const { seen, blindCalls } = account
   if (seen === null && blindCalls < constants.blindCalls) return true
@@ -462,7 +462,7 @@ export function sortTasks(
   return { ready, gone, later, reused }
 }
 
-/** Credits are scarce if the balance above the floor covers fewer calls than this. Only then does urgency matter. */
+/** Urgency matters only if credits are scarce: the balance above the floor covers fewer calls than this number. */
 const scarce = 1_000
 
 /** Returns the priorities for which credits are scarce and more urgent tasks elsewhere must be counted. */

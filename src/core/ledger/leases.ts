@@ -44,7 +44,7 @@ interface LeaseOptions {
 
 const together = 100
 
-/** A worker's lease. Until it expires by the database's or this machine's clocks, others leave its calls alone. */
+/** Lease of a worker, which protects the worker's calls until it expires by the database's or this machine's clocks. */
 export class Lease {
   readonly worker: number
   /** Fingerprint of the key in use. The next heartbeat stores a new fingerprint. */
@@ -94,7 +94,7 @@ export class Lease {
     await this.#updateRow().set({ stopped_at: clock }).execute()
   }
 
-  /** Gives up calls of workers with an expired lease. They may have been charged, but no process awaits the answers. */
+  /** Gives up calls of workers with expired leases. The calls may have been charged, but nobody awaits the answers. */
   async reap(rules: Omit<SettlementRules, 'account'>): Promise<number> {
     let reaped = 0
     let after = 0
@@ -122,7 +122,7 @@ export class Lease {
     return reaped
   }
 
-  /** Releases calls that this worker gave up and never sent. Calls from a copied database may be charged, and stay. */
+  /** Releases unsent calls that this worker gave up. A copied database's calls are kept, as they may be charged. */
   async release({ givenUp, ...rules }: SettlementRules & { givenUp: Set<string> }): Promise<void> {
     if (givenUp.size === 0) return
     const forgotten = await this.#inFlight()
@@ -134,7 +134,7 @@ export class Lease {
     for (const { mark } of forgotten) givenUp.delete(mark)
   }
 
-  /** Counts in-flight calls in the database, without those given up. In an idle worker, they prove a restored database. */
+  /** Counts calls in flight, except those given up. If an idle worker has such calls, the database was restored. */
   async countOpen(givenUp: ReadonlySet<string>): Promise<number> {
     const { calls } = await this.#inFlight()
       .select(({ fn }) => fn.countAll<number>().as('calls'))
@@ -171,7 +171,7 @@ export function termOf(asked: Clocks, leaseMs: number): Clocks {
   return { steady: asked.steady + leaseMs, wall: asked.wall + leaseMs }
 }
 
-/** True if a call that starts now ends within the term by both clocks. Either clock can show that the term is over. */
+/** True if a call that starts now ends within the lease by both clocks. Either clock can show that the lease ended. */
 export function coversCall(term: Clocks, now: Clocks, callMs: number): boolean {
   return now.steady + callMs < term.steady && now.wall + callMs < term.wall
 }

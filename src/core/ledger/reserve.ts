@@ -47,7 +47,7 @@ export async function reserve(
   return nothing({ kind: 'wait', ms: contendedMs })
 }
 
-/** Returns each task's call, or null if the rows behind the decision have changed. */
+/** Returns each task's call, or null if the rows used for the decision have changed. */
 async function write(
   db: Database,
   spender: Spender,

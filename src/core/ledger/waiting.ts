@@ -193,8 +193,8 @@ const listBudget = sql`
     where o.list_id = l.id and date_trunc('month', o.run_date) = date_trunc('month', r.run_date)
   ) end`
 
-// True if a call for task `t`, or for the same query with an answer that account `a` may reuse, is in flight, or if a
-// lost answer may still arrive.
+// True if a lost answer may still arrive, or if a call is in flight for task `t`, or for the same
+// query with an answer that account `a` may reuse.
 const isBusy = sql<boolean>`(
   exists (select from calls c where c.task_id = t.id and c.outcome is null)
   or exists (
@@ -212,7 +212,7 @@ const isBusy = sql<boolean>`(
 /** One row per existing task, or a single row without a task. */
 type WaitingRow = { readonly lease_live: boolean } & (WaitingTask | { readonly id: null })
 
-/** Reads the tasks to buy, without locks. The same statement reads the lease, so that they are consistent. */
+/** Reads the tasks to buy and the lease without locks, in one statement, so that both are consistent. */
 export async function readWaiting(db: Database, wanted: WaitingOrder) {
   const { rows } = await sql<WaitingRow>`
     select

@@ -32,7 +32,7 @@ function otherThing(cell: string): string | undefined {
   return isFigure || isIdentifier(text) ? identifiers : undefined
 }
 
-/** Returns a plural noun such as "dates" if cells cannot be queries, or undefined. The first may be a column name. */
+/** Returns a plural noun, such as "dates", if cells can't be queries. The first cell may be a column name. */
 export function otherThings(cells: readonly string[]): string | undefined {
   if (cells.filter(looksLikeMail).length * 5 > cells.length)
     return 'email addresses, which are personal data and would be sent to the search API'

@@ -223,7 +223,7 @@ function candidateAt(place: Place, { shown, column, delimiter }: Wanted) {
   const none = trial.delimiter === null && delimiter !== undefined
   if (none && !named && above.length > 0) return undefined
   if (column === undefined && isTitle(cells)) return titleAt(place)
-  // Names next to figures may be a header or a row, and a column number does not show which.
+  // Names next to figures may be a header or a row, and a column number does not distinguish the two.
   if (number !== undefined && (!looksLikeHeader(trial, at) || cells.some(isFigure)))
     return undefined
   const reading = readHeader(cells, column)

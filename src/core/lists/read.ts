@@ -237,7 +237,7 @@ interface Header {
   readonly columns: Columns
 }
 
-/** A record is a row, is a header with these columns, or may be either. */
+/** A record is a row, a header with these columns, or ambiguous. */
 type RowOrHeader = 'row' | 'either' | Columns
 
 const mark = 0xfeff
@@ -297,7 +297,7 @@ function createHeaderJudge(shown: string, { header, columns }: Header, options: 
 function noColumn(place: string, filled: readonly string[], column: string | undefined): Misuse {
   const wanted = column === undefined ? 'one query column' : `a column ${show(column)}`
   return new Misuse(
-    `${place}: expected ${wanted} in the header of this block too, got ${filled.slice(0, 12).map(show).join(', ')}; move the block to a separate file, or remove the blank line above this line if it is a row`,
+    `${place}: expected ${wanted} in the header of this block too, got ${filled.slice(0, 12).map(show).join(', ')}; move the block to a separate file or, if this line is a row, remove the blank line above it`,
   )
 }
 

@@ -20,7 +20,7 @@ interface Records {
   readonly bytes: Buffer
 }
 
-// In bytes. Rows in real exports are shorter.
+// In bytes. Rows in real exports are shorter than this.
 const longestRecord = 1024 * 1024
 
 /** Delimiter for "one query per line": a character that never occurs in a list. */
@@ -246,7 +246,7 @@ function closingQuote(bytes: Buffer, from: number): number {
   return close
 }
 
-/** Returns the offset of the next quote that starts a cell, or a negative number. Skips a byte order mark before it. */
+/** Returns the offset of the next quote that starts a cell, possibly after a byte order mark, or a negative number. */
 function openingQuote(bytes: Buffer, from: number, delimiter: Buffer): number {
   const sign = delimiter.at(-1)
   for (let at = bytes.indexOf(quote, from); at >= 0; at = bytes.indexOf(quote, at + 1)) {

@@ -54,7 +54,7 @@ export function scoreAnswers(answers: readonly RunAnswer[]) {
       foreign_share: foreign,
       /** Number of other queries in the run that show most of the same pages. */
       sharers: others.toSorted((a, b) => b - a)[Math.ceil(others.length * 0.8) - 1] ?? 0,
-      /** The query whose last answer is repeated by this answer; null if there is no such query. */
+      /** Query with a last answer that is nearly the same as this answer; null if there is none. */
       belongsTo: belongsTo(answer, owners),
     }
   })
@@ -140,7 +140,7 @@ function countHolders(answers: readonly RunAnswer[]) {
   return { holders, queries: shown.size }
 }
 
-/** Maps the first pages of each last trusted answer to the query's answer in this run. Shared pages map to null. */
+/** For each query, maps the first pages of its last trusted answer to its new answer. Shared pages map to null. */
 function ownersOf(answers: readonly RunAnswer[]): ReadonlyMap<string, RunAnswer | null> {
   const owners = new Map<string, RunAnswer | null>()
   for (const answer of answers) {

@@ -178,7 +178,7 @@ async function beginFinish(db: Database, day: string): Promise<number | null> {
   return begun?.id ?? null
 }
 
-/** Waits for writers that may not have seen the row of `beginFinish`. Each holds a lock on its own id until it ends. */
+/** Waits for writers that may not have seen the row of `beginFinish`. Each writer locks its own id until it ends. */
 async function othersEnded(db: Database): Promise<boolean> {
   const { rows } = await sql<{ id: string }>`
     select transactionid::text as id

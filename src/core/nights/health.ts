@@ -139,7 +139,7 @@ export async function readNightsBefore(db: Database, { id, list }: EndedRun) {
 }
 
 const chunkSize = 500
-/** Number of older answers per query. The first chunk reads more, to recognize copies of last week's answers. */
+/** Number of older answers read per query: more in the first chunk, to recognize copies of last week's answers. */
 const history = { first: 12, rest: 4 }
 
 /** Answers that a run bought and that have results, each with older answers to its query. */

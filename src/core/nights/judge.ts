@@ -93,7 +93,7 @@ function blameAnswers(odd: readonly Finding[], scored: readonly ScoredAnswer[]):
     const cause = odd.find(({ rule }) => (rule.each?.(one) ?? 0) >= blamedFrom)
     if (cause === undefined) return []
     const score = cause.rule.each?.(one) ?? 0
-    const reason = `the answer is one of those that make its run odd: ${cause.says}`
+    const reason = `the run is odd partly because of this answer: ${cause.says}`
     return [{ search_id: one.answer.search_id, reason, score }]
   })
 }

@@ -69,7 +69,7 @@ async function readStandingMarks(trx: Database, run: number) {
     .execute()
 }
 
-/** Verdict from the rules, or from a person who overrode them. In that case, the rules' reasons become remarks. */
+/** Verdict from the rules, or from a person who overrode them. An override turns the rules' reasons into remarks. */
 function decided(run: number, judgement: NightJudgement, marks: readonly StandingMark[]) {
   const mark = marks.find(({ search_id: answer }) => answer === null)
   if (mark === undefined) return judgement

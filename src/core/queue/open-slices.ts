@@ -60,7 +60,7 @@ const nothingOpen = sql`
       )
   )`
 
-/** Ends runs without an open task. They are locked first, so that the update sees slices added meanwhile. */
+/** Ends runs without an open task. The runs are locked first, so that the update sees slices added in the meantime. */
 export async function closeRuns(db: Database, run: number | null = null): Promise<void> {
   await db.transaction().execute(async (trx) => {
     const { rows } = await sql<{ id: number }>`

@@ -24,7 +24,7 @@ type PartConnections = Pick<PoolOptions, 'name' | 'max' | 'hasty'>
 /** Connections for adding and taking slices. Lost commits are harmless, because lost jobs are recreated. */
 export const sliceConnections: PartConnections = { name: 'queue', max: 4, hasty: true }
 
-/** Opens one part of the queue with its own connections, which are closed with the part, or if opening fails. */
+/** Opens one part of the queue with its own connections, and closes them with the part or if opening fails. */
 export async function openPart<Part extends { close(): Promise<void> }>(
   { config, databaseUrl, installation }: QueuePlace,
   connections: PartConnections,

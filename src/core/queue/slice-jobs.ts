@@ -17,7 +17,7 @@ export interface QueuedSlice extends SliceJob {
   readonly delayMs?: number
 }
 
-/** The queue of slices. Its jobs only wake workers, and lost jobs are recreated from the database. */
+/** The queue of slices. The jobs only wake workers, and lost jobs are recreated from the database. */
 export type SliceQueue = Awaited<ReturnType<typeof openQueue>>
 
 /** Both methods stop the consumer from fetching slices. `close` also waits for slices in progress. */

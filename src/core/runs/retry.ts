@@ -121,7 +121,7 @@ async function readBound({ db }: Mill, { run }: Selection, reopened: readonly nu
   return found.filter((one) => one.open || reopened.includes(one.run))
 }
 
-/** Throws if the budget for a run or list is used up, because reopened tasks would at once be unaffordable again. */
+/** Throws if a run's or list's budget is used up, because reopened tasks would immediately be unaffordable again. */
 async function expectMoney(
   mill: Mill,
   bound: readonly RunBudget[],
@@ -200,7 +200,7 @@ export interface Selection {
   readonly buyAgain: boolean
 }
 
-/** Chooses the runs to reopen. A list can have only one open manual run: the open one, or else the newest selected. */
+/** Chooses the runs to reopen: at most one manual run per list, either the open run or else the newest selected run. */
 export async function chooseRuns(db: Database, selection: Selection) {
   const { rows } = await sql<{ run: number; instead: number; tasks: number }>`
     with meant as (

@@ -185,7 +185,7 @@ function wordCell<W extends string>(words: readonly [W, ...W[]]): ColumnReading<
   }
 }
 
-/** A schedule with the share that its own line sets. */
+/** A schedule with the share from its own line. */
 type Said = Pick<Schedule, 'line' | 'listName' | 'on' | 'part'>
 
 /** Gives each list its own share of the credits, or an equal part of the rest. Rejects shares above 100 percent. */
@@ -353,7 +353,7 @@ export function placeOf(list: string): ListPlace {
   return { path, listName: nameOfList(path) }
 }
 
-/** If a list's file is missing, the list is used as last read. A list that has never been read is rejected. */
+/** If a list's file is missing, its last stored contents are used. A list that has never been read is rejected. */
 async function checkList(db: Database, list: string, place: ListPlace): Promise<string | null> {
   if (existsSync(place.path) || (await findList(db, place.listName)) !== null) return null
   return `expected a list of queries, got ${JSON.stringify(list)}, which does not exist; write its path relative to ${workplace}, like inputs/keywords.csv`

@@ -102,7 +102,7 @@ async function storeSchedules(context: SchedulerContext, { schedules, names }: S
   }
 }
 
-/** Reads the schedules and the time. A schedule that a wrong clock put far ahead is reset to the current time. */
+/** Reads the schedules and the time. A schedule set far ahead by a wrong clock is reset to the current time. */
 async function readStoredSchedules(context: SchedulerContext) {
   const kept = await context.db
     .selectFrom('schedules')

@@ -15,10 +15,10 @@ export function openLanes(lanes: number, ahead = 0) {
     /** Number of calls to reserve now: the free lanes, plus calls to keep ready. */
     free: () => {
       const room = limit.concurrency + ready - limit.activeCount - limit.pendingCount
-      // While more than half of the ready calls are left, none are added, so that calls are reserved in groups.
+      // No calls are added while more than half of the ready calls are left, so that calls are reserved in groups.
       return room * 2 < ready ? 0 : Math.max(0, room)
     },
-    /** Sets the number of calls in flight or ready. Increases take effect immediately, decreases as calls end. */
+    /** Sets the number of calls in flight or ready. Increases take effect immediately, and decreases as calls end. */
     resize: (calls: number) => {
       limit.concurrency = Math.max(1, Math.min(lanes, calls))
       ready = Math.max(0, Math.min(ahead, calls - lanes))

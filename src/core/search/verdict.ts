@@ -6,14 +6,14 @@ import { scrub } from '../../base/secret.ts'
 import type { Reply } from './call.ts'
 import { dropRows, readAnswer, type Reading } from './parse.ts'
 
-/** Meaning of a reply. Values that the reply lacks are null, and so are implausible credits. */
+/** Meaning of a reply. Missing values and implausible credits are null. */
 export interface Verdict extends Pick<Answer, 'creditsUsed' | 'creditsRemaining'> {
   readonly kind: keyof typeof policy
   readonly answer: Answer | null
   /** Reason why there is no answer: a code and a sentence, for display only. */
   readonly code: string | null
   readonly message: string | null
-  /** Wait that the API names. A 5xx reply may have been charged, so its wait delays only this task's next try. */
+  /** Wait that the API names. After a 5xx reply, which may have been charged, only this task waits. */
   readonly waitMs: number | null
 }
 
@@ -67,7 +67,7 @@ function answerOf(
 }
 
 /**
- * True if the echoed query matches `q` or is empty. The API may normalize its echo as we do, and may change its case:
+ * True if the echoed query matches `q` or is empty. The API may normalize the query as we do, and may change its case:
  * "nyc hotels" matches "NYC hotels", because the results hardly differ.
  */
 function isEcho(query: string, q: string): boolean {
@@ -76,7 +76,7 @@ function isEcho(query: string, q: string): boolean {
   return named === '' || named === fold(q)
 }
 
-/** Prepares text for comparison. Conversion to upper case comes last, as it merges both small sigmas, and ß with ss. */
+/** Prepares text for comparison. Upper case comes last, because it makes ς equal to σ, and ß equal to ss. */
 function fold(text: string): string {
   return canonicalText(canonicalText(text).toLowerCase().toUpperCase())
 }
@@ -187,7 +187,7 @@ function classOf(status: number, { success, refusal: { code } }: Reading): Refus
   // A code about credits or the key is more specific than the status: quota errors have status 402, 403 or 429.
   if (said === 'no_credit' || status === 402) return 'no_credit'
   if (status === 401 || status === 403) {
-    // A firewall may answer a single query with its own page, which must not stop every worker as a refused key would.
+    // A firewall may block a single query with its own page. Unlike a refused key, the page must not stop all workers.
     // Every error from the API has `success: false`.
     return said === 'key_refused' || (success === false && code !== null)
       ? 'key_refused'

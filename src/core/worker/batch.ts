@@ -12,7 +12,7 @@ import type { Mill } from '../mill.ts'
 import { lighten, withoutRows } from '../ledger/entry.ts'
 
 interface BatchOptions {
-  /** True if unrecorded calls delay further buying, as under a rate limit. Entries are then written without delay. */
+  /** True if unrecorded calls delay buying, as under a rate limit. If true, entries are written without delay. */
   readonly counted: boolean
   /** Records entries together, and returns the results for known calls. */
   readonly write: (entries: readonly Entry[]) => Promise<readonly SettledCall[]>
@@ -206,10 +206,10 @@ export function mostUnwritten(lanes: number): number {
   return Math.min(3 * mostTogether, 4 * lanes)
 }
 
-/** Number of lanes up to which calls are not reserved in advance. A crash leaves at most one unknown call per lane. */
+/** Up to this number of lanes, calls are not reserved in advance. A crash leaves at most one unknown call per lane. */
 const fewLanes = 16
 
-/** Number of calls to reserve before a lane is free: 0 with few lanes, a rate limit, or a limit on calls in flight. */
+/** Number of calls to reserve before a lane is free: 0 with few lanes, or with a limit on rate or calls in flight. */
 export function aheadOf(
   lanes: number,
   { rateLimit, mostInFlight }: { rateLimit: number | null; mostInFlight: number | null },

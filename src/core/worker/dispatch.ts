@@ -202,7 +202,7 @@ interface Countdown {
   readonly resolve: (left: Leftover) => void
   waiting: number
   open: number
-  /** True if some open tasks wait for a call by another worker. */
+  /** True if an open task waits for another worker's call. */
   busy: boolean
 }
 

@@ -124,7 +124,7 @@ export class Upkeep {
     queue.wake(due).catch(() => this.#worker.outages.mark('the queue', true))
   }
 
-  /** Closes runs whose last slices ended at the same time and each assumed that another slice was the last. */
+  /** Closes runs that stayed open because their last slices ended at the same time. */
   async #closeRuns(): Promise<void> {
     if (performance.now() - this.#closedAt < reconcileMs) return
     this.#closedAt = performance.now()
@@ -147,7 +147,7 @@ export class Upkeep {
   }
 }
 
-/** Returns a check of the file with the key. While a rejected key stops work, a new key in the file is used. */
+/** Returns a function that checks the key file. While a rejected key stops work, a new key in the file is used. */
 function watchKeyFile(path: string, first: Secret, worker: Worker): () => Promise<void> {
   let present = first
   let candidate: string | null = null
@@ -182,7 +182,7 @@ async function readNewKey(path: string, present: Secret): Promise<Secret | null>
   return found.fingerprint() === present.fingerprint() ? null : found
 }
 
-/** True if the key may be replaced. While calls are in flight, their replies would be attributed to the new key. */
+/** True if the key may be replaced. Replies to calls in flight would be attributed to the new key. */
 function isHalted({ dispatch, batch }: Worker): boolean {
   const { stopped, flying, atGate } = dispatch
   return stopped?.reason === 'auth' && flying === 0 && !atGate && batch.size === 0

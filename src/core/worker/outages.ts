@@ -125,7 +125,7 @@ export class KeyCheck {
   #newestAnswered = 0
   #wake: (() => void)[] = []
 
-  /** `refutedBefore` returns true if another process saw an answer to a later call with the same key. */
+  /** `refutedBefore` returns true if another process recorded an answer to a later call with the same key. */
   constructor(refutedBefore: (task: number) => Promise<boolean> = async () => false) {
     this.#refutedBefore = refutedBefore
   }
@@ -135,7 +135,7 @@ export class KeyCheck {
     this.#begun.set(task, this.#count)
   }
 
-  /** Judges a reply after all later calls have ended. If one was answered, the API rejected the query, not the key. */
+  /** Judges a reply after all later calls have ended. If any were answered, the API rejected the query, not the key. */
   async confirm({ task, verdict }: Bought): Promise<Verdict> {
     const began = this.#begun.get(task.id)
     if (began === undefined) return verdict

@@ -68,7 +68,7 @@ async function readEntries({ db }: Mill, { replies }: LogContent) {
   return { entries, strangers }
 }
 
-/** Ignores a rejection of the key, because a new key may be in use. The first call shows whether that key works. */
+/** Ignores a rejection of the key, because a new key may be in use. The first call shows whether the new key works. */
 function withoutKey(entry: Entry): Entry {
   return entry.signal === 'key_refused' ? { ...entry, signal: null } : entry
 }

@@ -78,7 +78,7 @@ async function whyEnded(
     ({ reason }) => reason === (finish === 'stalled' ? 'rate' : finish),
   )
   if (stop?.reason === 'rate' && stop.until !== null) {
-    return `the API asked for no calls before ${stop.until}; run the same command then`
+    return `the API asked for a pause until ${stop.until}; run the same command then`
   }
   if (stop !== undefined) {
     return `${finish === 'budget' ? stop.detail : reasons[finish]} (since ${stop.since})`
@@ -90,7 +90,7 @@ async function whyEnded(
     : `a run's budget is used up; enqueue its list again with a larger --budget, or run: ${npmRun('retry --')} --state unaffordable --budget N`
 }
 
-/** Allowance for the time since the summary was made. */
+/** Margin for the time that has passed since the summary was made. */
 const slackSeconds = 10
 
 export function exitOf(

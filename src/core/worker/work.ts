@@ -123,7 +123,7 @@ async function drained(
   return tally.waiting === null ? null : 'stalled'
 }
 
-/** Reports the files with replies missing from the database. If replies are lost, the worker ends with an error. */
+/** Reports files with replies that are not in the database. If replies are lost, the worker ends with an error. */
 async function leaveLog(worker: Worker, left: readonly Entry[]): Promise<void> {
   const { report } = worker.options
   const { files, calls } = await worker.log.close()

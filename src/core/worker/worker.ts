@@ -235,7 +235,7 @@ export class Worker implements Tools, DispatchOptions {
 
 const busyDelayMs = 2_000
 
-/** Ends a slice's round. Open tasks return in a delayed job if a task waits for a call by another worker. */
+/** Ends a slice's round. If a task waits for another worker's call, open tasks are queued in a delayed job. */
 export async function endSliceRound(
   mill: Mill,
   job: SliceJob,

@@ -384,7 +384,7 @@ export function expectLogFolder(mill: Mill): void {
   }
 }
 
-/** Opens a worker's log, or throws before anything is bought if answers might not find space in it. */
+/** Opens a worker's log, or throws before anything is bought if the log might run out of space. */
 export function openLog(mill: Mill, answers: number): WriteAheadLog {
   const folder = logFolder(mill)
   const bytes = answers * bytesOfAnswer

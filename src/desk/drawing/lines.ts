@@ -326,7 +326,7 @@ function upright(
   return element('line', { class: kind, x1: x, x2: x, y1: top, y2: bottom }, title)
 }
 
-/** Vertical lines, with a number for a note and an arrow for an event. Lines beyond the chart's times are omitted. */
+/** Vertical lines, with a number for a note and an arrow for an event. Lines outside the time axis are omitted. */
 function marks(kind: 'note' | 'event', shown: readonly Happening[], frame: Frame) {
   const { top, x: scale } = frame
   const [first = 0, last = 0] = scale.domain()

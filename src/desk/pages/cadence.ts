@@ -109,14 +109,14 @@ function intervalTable({ list, intervals, run_date: date }: CadenceReceipt): Htm
     ])}`
 }
 
-/** Shows the new results in each round of related searches, which shows when to stop expanding a list. */
+/** Shows the new results in each round of related searches, to help decide when to stop expanding a list. */
 function drawFrontier(rounds: readonly FrontierRound[] | null): Html | null {
   if (rounds === null || rounds.length === 0) return null
   return section(
     {
       id: 'frontier',
       title: 'New results from related searches',
-      about: `Pages and domains that did not appear in earlier answers, for each round of ${npmRun('expand')}. If a round finds as many as the previous round, another round is worth its credits.`,
+      about: `Pages and domains that did not appear in earlier answers, for each round of ${npmRun('expand')}. Another round is worth the credits if the last round found at least as many new pages and domains as the round before.`,
     },
     [...groupBy(rounds, ({ list }) => list)].map(
       ([list, own]) =>

@@ -65,7 +65,7 @@ export function hiddenField(name: string, value: string): Field {
   return () => element('input', { type: 'hidden', name, value })
 }
 
-/** Text field. Its value comes from the filter with the same name, unless the options contain another value. */
+/** Text field. The field's value comes from the filter of that name, unless the options contain another value. */
 export function textField(
   name: string,
   label: Html | string,

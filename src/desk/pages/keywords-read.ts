@@ -223,8 +223,7 @@ export async function readKeywords(
       'now.features',
       'now.page_id as page',
       'now.run_date as runDate',
-      // These filters make a second pass expensive, so the rows are counted in the first pass; null if they were not
-      // counted.
+      // These filters make a second pass expensive, so the first pass counts the rows. Otherwise, the count is null.
       (query.word === null && query.change === null
         ? eb.lit(null).$castTo<number | null>()
         : eb.fn.countAll<number>().over()

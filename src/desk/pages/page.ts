@@ -111,7 +111,7 @@ function drawPageQueries({ queries, all }: PageFound, place: PagePlace): Html {
       title: 'Queries',
       count: all,
       about:
-        'A query is gone if its newest answer is deep enough to show the page but does not show it.',
+        'A query has lost the page if its newest answer is deep enough to show the page but does not show it.',
     },
     queries,
     [
@@ -129,7 +129,7 @@ function drawPageQueries({ queries, all }: PageFound, place: PagePlace): Html {
   )
 }
 
-/** Links to the page's last night, and to a comparison with the first night, or the newest if the page is gone. */
+/** Links to the page's last night, and to its comparison with the first night (the newest if the page is gone). */
 function nights({ queryId, first, last, newest, gone }: PageQuery, place: PagePlace): Html {
   const night = toNight(place, queryId, { day: last.runDate })
   const other = gone ? newest : first

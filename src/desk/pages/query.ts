@@ -228,7 +228,7 @@ const silences: Readonly<Record<string, string>> = {
   cancelled: 'not asked: the run was cancelled',
 }
 
-/** Position 1 is at the top, and "not in it" is at the bottom. Days without an answer are gaps. */
+/** Position 1 is at the top, and days without the domain are at the bottom. Days without an answer are gaps. */
 function rankChart(found: QueryFound, days: readonly ChartDay[]) {
   const { query, shown, ranks, notes } = found
   const deepest = Math.max(10, ...ranks.map(({ position }) => position))

@@ -127,7 +127,7 @@ function domainPart(
     ${body}`
 }
 
-/** Page context within a file. Only targets in the same file become links. */
+/** Page context for a report file. Only targets in the same file become links. */
 function stillPlace({ figures, zone }: ReportFound): PagePlace {
   const anchors = figures.domains.map(({ domain }) => `/domains/${encodeURIComponent(domain)}`)
   return {

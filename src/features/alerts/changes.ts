@@ -43,7 +43,7 @@ interface Measurements {
 }
 
 /**
- * Decides on a subject's alert after the newest answer, which is the last answer in the series. The alert is raised
+ * Decides whether a subject's alert is raised or ends at the newest answer, the last in the series. The alert is raised
  * when enough consecutive answers show a change, and ends at the first answer that no longer shows the change. `base`
  * is the index, within the series, of the answer before the change.
  */
@@ -72,7 +72,7 @@ function waysOf({ what, direction }: WatchedFor): readonly (Direction | null)[] 
   return direction === null ? ['down', 'up'] : [direction]
 }
 
-/** Finds the answer before a change that exactly the required number of answers confirm, including the newest. */
+/** Finds the answer that precedes a change shown by exactly the required number of answers, including the newest. */
 function findBase(rule: WatchedFor, series: readonly Measurement[]): number | null {
   const mark = series.at(-1)
   if (mark === undefined) return null
@@ -127,7 +127,7 @@ function entered({ base, now, mark }: Measurements): boolean | null {
   return reaches(now, mark) ? false : null
 }
 
-/** True if a domain rose by at least this many places; null if unknown. A missing domain ranks below the last one. */
+/** True if a domain rose by at least this many places; null if unknown. A missing domain ranks below all others. */
 function rose(places: number, { base, now, mark }: Measurements): boolean | null {
   if (base.position !== null && now.position !== null) return base.position - now.position >= places
   if (now.position !== null) return base.depth + 1 - now.position >= places || null
@@ -324,7 +324,7 @@ export function measure(
     position: place?.position ?? null,
     depth,
     rival: placeOf(rival)?.position ?? null,
-    // An answer without results never contains a SERP feature, so its absence proves nothing.
+    // An answer without results never contains a SERP feature, so a missing feature proves nothing.
     flag:
       feature === null ? isWrong(place, query) : depth === 0 ? null : features.includes(feature),
     share: null,

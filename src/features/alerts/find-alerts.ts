@@ -258,7 +258,7 @@ function nextStep<T extends S & { readonly run_date: string }, S>(
   // because the alert's night may have lost its answers.
   if (now === undefined || (known !== undefined && now.run_date < known.run_date)) return null
   if (known !== undefined && known.recovered_run_date === null) {
-    // Both normally exist, because an open alert's answers are not deleted.
+    // Both answers normally exist, because an open alert's answers are not deleted.
     if (base === undefined || raised === undefined) return null
     const standing = { base: see(base), raised: see(raised), way: known.direction }
     const step = decideAlert(rule, fresh.map(see), standing)
@@ -332,7 +332,7 @@ function measureDay({ share, queries, depth }: ShareDay): Measurement {
   return { position: null, depth, rival: null, flag: null, share, queries }
 }
 
-/** A domain's share of voice on a day, with the number of queries behind the share. */
+/** A domain's share of voice on a day, with the number of queries that it is based on. */
 interface ShareDay {
   readonly run_date: string
   readonly domain: string

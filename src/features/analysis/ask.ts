@@ -65,7 +65,7 @@ export async function* readBatches(pool: Pool, inquiry: Inquiry): AsyncGenerator
   } finally {
     // A pending cancellation must not affect the next statement on this connection.
     await settle()
-    // The rollback resets the settings. If it fails, the connection is broken, so the pool discards it.
+    // The rollback resets the settings. If the rollback fails, the pool discards the broken connection.
     await client.query('rollback').then(
       () => client.release(inquiry.before !== undefined),
       () => client.release(true),
@@ -225,7 +225,7 @@ export function expectHarmless(text: string): void {
   )
 }
 
-/** Opens the analysts' login. Statements cannot exceed the login's rights, even if they switch roles. */
+/** Connects with the analysts' login. Statements cannot exceed the login's rights, even if they switch roles. */
 export async function openAnalyst({
   url,
   installation,

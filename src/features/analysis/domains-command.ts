@@ -71,7 +71,7 @@ async function prepare(
       const file = await readFile(path, subject ?? shipped)
       if (file.lines.length > 0) return (trx) => loadDomains(trx, { ...file, today })
       throw new Misuse(
-        `expected ${subject ?? shipped} to contain a domain, got none; to end a domain, run: ${npmRun('domains --')} end DOMAIN`,
+        `expected ${subject ?? shipped} to contain a domain, got none; to set a domain's last day, run: ${npmRun('domains --')} end DOMAIN`,
       )
     }
     case 'set': {

@@ -215,7 +215,7 @@ export function readHeldDays(db: Database, { domains, tag, since, until }: Share
   return readRows<HeldDay>(db, 'read_held_days', { domains, tag, since, until })
 }
 
-/** A known domain: it appears in a result, or is our own or a rival's. It has a label if it is or was ours. */
+/** A domain that appears in a result, or is our own or a rival's. Domains that are or were ours have labels. */
 export type KnownDomain = NonNullable<Awaited<ReturnType<typeof readKnownDomain>>>
 
 /** Finds a domain by name, or returns null if no answer or domain line contains it. */

@@ -81,7 +81,7 @@ export async function exportRelation(call: Call<ExportOptions>): Promise<Exit> {
   return exits.done
 }
 
-/** Chooses the format by the flag or the file extension. Rejects a contradiction, because it would mislead readers. */
+/** Chooses the format from the flag or the file extension. Rejects contradictions, which would mislead readers. */
 function chooseFormat(target: Target | null, typed: string | undefined): Format {
   const format = typed === undefined ? undefined : wordFlag('format', typed, formats)
   const promised = target === null ? null : promisedFormat(target)
@@ -169,7 +169,7 @@ async function findRelation(db: Database, typed: string): Promise<string> {
   )
 }
 
-/** Columns with a row's time, in order of preference. */
+/** Columns that may contain a row's time, in order of preference. */
 const times = [
   ...['run_date', 'date', 'day', 'fetched_at', 'at', 'due_at', 'sent_at', 'received_at'],
   ...['created_at', 'finished_at', 'first_seen', 'written_at'],

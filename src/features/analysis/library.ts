@@ -31,7 +31,7 @@ export function readQuestions(folder = join(root, 'sql', 'queries')): readonly Q
     )
 }
 
-/** Splits a file into questions. The first is named after the file; each other one starts with `-- show NAME:`. */
+/** Splits a file into questions. The first is named after the file; the others start with `-- show NAME:`. */
 function parseFile(file: string, text: string): readonly Question[] {
   const [first = '', ...others] = text.split(/^(?=-- show [a-z]+: )/m)
   return [

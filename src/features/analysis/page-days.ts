@@ -5,7 +5,7 @@ import { readRows } from '../../base/database/sql-file.ts'
 import type { DomainDay, PlaceMove } from './domains.ts'
 import type { DaySpan } from '../../base/time/zone.ts'
 
-/** A page under all spellings of its URL, and a period. */
+/** A page, including all spellings of its URL, and a period. */
 interface PageSpan extends DaySpan {
   readonly key: string
 }

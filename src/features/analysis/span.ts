@@ -10,7 +10,7 @@ export type ReadSpan = Awaited<ReturnType<typeof readSpan>>
 export interface AskedSpan {
   readonly since: string | null
   readonly until: string | null
-  /** Number of days in the period if it has no start. */
+  /** Number of days in a period without a given start. */
   readonly days: number
   /** Maximum number of days in the period. */
   readonly most: number

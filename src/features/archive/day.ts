@@ -178,7 +178,7 @@ async function writeFile(
   }
 }
 
-/** Deletes files of an interrupted archive command. Throws if they contain answers that the database does not have. */
+/** Deletes files of an interrupted archive command. Throws if the files contain answers missing from the database. */
 async function clearWay(passage: Passage, of: DayPart, tables: readonly ManifestTable[]) {
   const { folder, installation } = passage
   const text = await folder.readText(manifestPath(of))

@@ -22,7 +22,7 @@ export async function holdArchive(pool: Pool): Promise<PoolClient> {
   }
 }
 
-/** Lets a connection write bytea as text where possible, which halves the size of hex and is read back unchanged. */
+/** Lets a connection write bytea as text where possible, at half the size of hex and without loss. */
 export async function teachBytes(client: PoolClient): Promise<void> {
   await client.query(`
     create or replace function pg_temp.told_bytes(given bytea) returns text language plpgsql strict as $$
@@ -267,7 +267,7 @@ export async function gatherLeaving(client: PoolClient, day: string) {
   return only(rows)
 }
 
-/** Collects the pages and domains to copy. Each is collected only once, because most rows refer to one of them. */
+/** Collects the pages and domains to copy, without duplicates, because many rows refer to the same page or domain. */
 export function gatherPlaces(client: PoolClient): Promise<void> {
   const [results, features] = ['organic_results', 'search_features'].map((table) =>
     idsOf('page_id, t.domain_id', table),

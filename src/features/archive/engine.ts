@@ -61,7 +61,7 @@ export class ParquetEngine {
     this.#drop()
   }
 
-  /** Opens the single text file that is converted next. It is overwritten, because deleting files is slow. */
+  /** Opens the single text file that is converted next. The file is overwritten, because deleting files is slow. */
   spool(): Spool {
     return new Spool(join(this.#folder, 'given.csv'))
   }

@@ -11,7 +11,7 @@ import { unwritable } from './engine.ts'
 export function archivePath(env: Environment, typed: string): string {
   if (!/^[a-z\d+.-]+:\/\//i.test(typed)) return callerPath(env, typed)
   throw new Misuse(
-    `expected a folder, got ${JSON.stringify(typed)}; copy the archive folder there with another program`,
+    `expected a folder, got ${JSON.stringify(typed)}; specify a local folder, and copy the archive with another program`,
   )
 }
 

@@ -19,7 +19,7 @@ interface CadenceNight {
   readonly api: string
 }
 
-/** Decides a night's purchases for a list given by name. Does nothing if the list has never been read. */
+/** Decides which queries of a named list are bought on a night. Does nothing if the list has never been read. */
 export async function decideByName(
   { db, supplier: { origin, api } }: Pick<Mill, 'db' | 'supplier'>,
   { listName, ...night }: { listName: string; runDate: string; longestDays: number },
@@ -28,7 +28,7 @@ export async function decideByName(
   if (list !== null) await decideCadence(db, { list, ...night, origin, api })
 }
 
-/** Decides when each member of a list is bought next, and stores the decisions. A night may be decided again. */
+/** Decides when each member of a list is bought next, and stores the decisions. A night's decisions can be replaced. */
 export async function decideCadence(db: Database, night: CadenceNight): Promise<void> {
   const { list, runDate, longestDays, origin, api } = night
   const today = dayNumber(runDate)

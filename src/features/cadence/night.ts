@@ -84,7 +84,7 @@ function rest(
 }
 
 function whyOf(steps: readonly Comparison[], rate: number): string {
-  if (steps.length === 0) return 'answered once: its changes are not known yet'
+  if (steps.length === 0) return 'answered only once, so its changes are not known yet'
   const seen = steps.filter(({ moves }) => moves > 0).length
   const nights = Math.round(1 / rate)
   const often = nights <= 1 ? 'nearly every night' : `about once in ${nights} nights`
@@ -190,7 +190,7 @@ function estimate(
 
 /** Minimum number of shared top-ten pages that makes two queries related. */
 const leastShared = 4
-/** Maximum number of answers: a page in more answers, such as a home page, does not make queries related. */
+/** Pages in more answers than this number, such as home pages, do not make queries related. */
 const mostAnswers = 50
 
 interface Shelf {

@@ -6,7 +6,7 @@ import { readRows } from '../../base/database/sql-file.ts'
 /** An adaptive list, with its newest decision and the totals for recent nights. */
 export interface CadenceReceipt {
   readonly list: string
-  /** Newest night that was decided. */
+  /** Newest night with stored decisions. */
   readonly run_date: string
   /** Number of queries with each interval: 1 day, 2 days, and so on. */
   readonly intervals: readonly number[]
@@ -32,7 +32,7 @@ export interface CadenceNightCost {
   readonly list: string
   readonly run_date: string
   readonly credits: number
-  /** Null if all queries were bought on that night. In that case, the following fields except `moves` are null too. */
+  /** Null if all queries were bought on that night. In that case, all following fields except `moves` are null. */
   readonly credits_saved: number | null
   /** Observed number of pages that entered or left the top ten. */
   readonly moves: number | null

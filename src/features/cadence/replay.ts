@@ -76,7 +76,7 @@ export function knownOf(list: string, id: string, firstTens: readonly FirstTen[]
   return { id, spread: drawnFrom(list, id), steps, last, before }
 }
 
-/** Maximum delay of a move, in nights and compared with daily buying, at which the move counts as seen in time. */
+/** Maximum delay, in nights compared with daily buying, at which a move counts as seen in time. */
 const inTimeNights = 2
 
 /** Adds up a replay's nights for the given queries. Each query's moves form one cluster. */

@@ -162,7 +162,7 @@ async function makeDomainsOurs(mill: Mill): Promise<void> {
 function showMonth(): void {
   print("\nThe month's faults and their effects:")
   hint('sql -- nights --only suspect', 'nights left out of shares and trends')
-  hint('alerts', 'rank changes; suspect nights raise none')
+  hint('alerts', 'rank changes, except on suspect nights')
   hint(`statement -- --account ${monthList} --by run`, 'where every credit went')
 }
 
@@ -266,7 +266,7 @@ function onePurpose(night: number, nights: number): Purpose | null {
 
 const spentByOthers = 25
 
-/** Half the credits for the nights, five spare nights and other users. The rest is added midway through the history. */
+/** Half of the credits for the nights, five spare nights and other users. The rest is added halfway through. */
 function supplyOf(nights: number, queries: number): number {
   return Math.ceil(((nights + 5) * queries + spentByOthers) / 2)
 }
@@ -307,7 +307,7 @@ async function runNights(
     const night = nights - 1 - ago
     const purpose = stage === null ? null : choose(night, nights)
     stage?.set(purpose)
-    // Others spend credits early in the history, and halfway through there is a top-up.
+    // Other users spend credits early in the history, and credits are added halfway through.
     if (night === 2) stage?.change(-spentByOthers)
     if (night === Math.floor(nights / 2)) stage?.change(supplyOf(nights, file.queries))
     const adaptive = rests && ago < nights / 2

@@ -141,7 +141,7 @@ export function scriptsOf(texts: Iterable<string>): ReadonlySet<string> {
   return found
 }
 
-/** True if a text is written in a list's scripts. It may contain Latin names, but must not consist only of them. */
+/** True if a text is written in a list's scripts. The text may contain Latin names, but not consist only of them. */
 export function writtenLike(text: string, list: ReadonlySet<string>): boolean {
   const own = [...scriptsOf([text])]
   if (own.some((script) => script !== latin && !list.has(script))) return false

@@ -43,7 +43,7 @@ export async function readRounds(db: Database, { into, origin }: Expanding) {
     .execute()
 }
 
-/** Credits that the list's runs have used or reserved. Reserved credits are counted for calls with an unknown cost. */
+/** Credits that the list's runs have used or reserved. For calls with an unknown cost, the reserved credits count. */
 export async function readUsed(db: Database, { into, origin }: Expanding): Promise<number> {
   const { used } = await db
     .selectFrom('runs')

@@ -402,7 +402,7 @@ async function markDays(db: Database): Promise<void> {
     .execute()
 }
 
-/** Deletes the sums of all days, which contain labels and domains. They are computed again from the remaining data. */
+/** Deletes the sums of all days, which contain labels and domains. The sums are recomputed from the remaining data. */
 async function clearDays(db: Database): Promise<void> {
   await patiently(() => db.deleteFrom('finished_days').execute())
   const eb = expressionBuilder<DB, (typeof sumTables)[number] | 'seen_pages'>()

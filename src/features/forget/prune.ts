@@ -59,7 +59,7 @@ export function countBodies(db: Database, olderMs: number) {
     .executeTakeFirstOrThrow()
 }
 
-/** Deletes old bodies in small transactions; returns their number. The limit is recorded first, to stay the same. */
+/** Deletes old bodies in small transactions; returns their number. The limit is recorded first, to keep it fixed. */
 export async function pruneBodies(db: Database, olderMs: number): Promise<number> {
   const { id: pruning } = await db
     .insertInto('prunings')

@@ -204,7 +204,7 @@ export async function forgetWords(db: Database): Promise<DeletedRows> {
   return gone
 }
 
-/** Deletes the recorded entries that nothing refers to. Locks out writers, which could be about to refer to one. */
+/** Deletes the recorded entries that nothing refers to. Locks out writers, because they might add a reference. */
 async function forgetKind(trx: Transaction<DB>, kind: DictionaryTable): Promise<number> {
   await sql`set local lock_timeout = '1s'`.execute(trx)
   await sql`lock table ${sql.table(kind)} in share row exclusive mode`.execute(trx)

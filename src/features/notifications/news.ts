@@ -53,7 +53,7 @@ export function startNotices(
   }
 }
 
-// After a single tick, there might be no other process to send notices. The tick waits, but ends before the next tick.
+// There might be no other process to send notices, so a single tick sends them, but ends before the next tick.
 const sendWithinMs = 15_000
 
 /** Performs one check at the end of a tick. After a time limit, leaves the remaining notices to the next process. */
@@ -277,7 +277,7 @@ async function readUnattended(db: Database, forMs: number): Promise<readonly See
   const tasks = found === undefined ? 0 : await countOpenTasks(db)
   if (found === undefined || tasks === 0) return []
   const { since } = found
-  const said = `querymill: ${count(tasks, 'open task')}, and no worker since ${formatInstant(since)}; to start one: ${npmRun('work')}`
+  const said = `querymill: ${count(tasks, 'open task')}, but no worker has run since ${formatInstant(since)}; to start a worker: ${npmRun('work')}`
   const subject = since.toISOString()
   return [{ kind: 'work_unattended', subject, said, fields: { tasks, since } }]
 }

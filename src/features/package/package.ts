@@ -21,8 +21,8 @@ export interface OpenedMill {
     options?: Omit<EnqueueFlags, 'json'>,
   ): Promise<EnqueueReport | null>
   /**
-   * Buys an answer for each open task, within credit floor and budgets. The summary says why the work ended. Unless
-   * `drain` is false, the work ends when nothing is left to do.
+   * Buys an answer for each open task, within the credit floor and the budgets. The summary says why the work ended.
+   * Unless `drain` is false, the work ends when nothing is left to do.
    */
   work(choices?: { readonly drain?: boolean; readonly signal?: AbortSignal }): Promise<Summary>
   /** Searches the database for rows that violate a check. */

@@ -25,7 +25,7 @@ export async function dispatch(load: Load): Promise<void> {
 }
 
 /**
- * Turns `help work` into `work --help`, and completes a group's own word: `service --port 80` becomes
+ * Turns `help work` into `work --help`, and adds a group's default command: `service --port 80` becomes
  * `service start --port 80`.
  */
 function wholeWords(typed: readonly string[]): readonly string[] {
@@ -88,7 +88,7 @@ function buildProgram(load: Load): Command {
   return program
 }
 
-/** Adds a word that starts a command with some flags. Further flags are read by the command's own program. */
+/** Adds a word that starts a command with preset flags. The command itself reads all further flags. */
 function addCommand(
   parent: Command,
   word: string,

@@ -110,7 +110,7 @@ function creditsLine(account: Conservation): string {
 // Facts that the database can't prove. These facts are printed every time, so that nobody overestimates a clean result.
 const beyondProof = [
   'whether the API charged the amounts in its answers; only the records of the API itself show the charges',
-  'a change to a body that was also made to its rows, its call and the sums',
+  'consistent changes to a body, its rows, its call and the sums',
   'which lines of a file were duplicates, if one line produced several queries',
   'answers and calls that were removed together with all rows that refer to them',
 ]

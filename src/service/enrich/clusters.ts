@@ -79,7 +79,7 @@ function isLabel(form: string): boolean {
   return !/(?:[^ ]{4,}ed|[^ ]{3,}ly|based|available)$/i.test(form)
 }
 
-/** Returns the sequences of words without punctuation and stop words. */
+/** Returns the sequences of words that contain no punctuation or stop words. */
 function runs(text: string): string[][] {
   return text.split(/[^\p{L}\p{N}\s'’-]+|\s[-–—]\s/u).flatMap((part) => {
     const found: string[][] = [[]]

@@ -45,7 +45,7 @@ const negations =
 const plainWords =
   /^(fire[ds]?|support(ed|s)?|share[d]?|sharing|errors?|like|great|matters?|blocks?|no)$/
 
-/** Spec gap 2.5: the labels are not named. The query has little weight, as "kill weeds" expresses no feeling. */
+/** Spec gap 2.5: the labels are not named. The query has little weight, because "kill weeds" expresses no feeling. */
 export function labelSentiment(q: string, texts: readonly string[]) {
   const tones = (texts.length === 0 ? [q] : texts).map(tone)
   const score = (0.9 * tones.reduce((sum, one) => sum + one)) / tones.length + 0.1 * tone(q)

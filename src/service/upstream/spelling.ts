@@ -159,7 +159,7 @@ export async function findJoined(
   const corrections: Correction[] = []
   let last = ''
   for (const [first, second] of pairs) {
-    // A half can belong to only one word.
+    // Each half can be part of only one word.
     if (first === last || !rows.some(({ word }) => word === first + second)) continue
     corrections.push({ from: `${first} ${second}`, to: first + second })
     last = second

@@ -27,7 +27,7 @@ describe('a night', () => {
     [{ answered: 50, unreadable: 48 }, '49 % of the answers cannot be read, usually 0 %'],
     [
       { answered: 50, unreadable: 48, other_query: 40, paid_refusal: 8 },
-      '49 % of the answers cannot be read, usually 0 % (40 answer another query, 8 refused by the API and charged)',
+      '49 % of the answers cannot be read, usually 0 % (40 for another query, 8 refused by the API and charged)',
     ],
     [{ depth: 10 }, 'answers are 10 results deep, usually 96'],
   ])('with %o is suspect: %s', (night, reason) => {

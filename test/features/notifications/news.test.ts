@@ -293,7 +293,7 @@ describe('open tasks without a worker', () => {
         event: 'work_unattended',
         tasks: 3,
         text: expect.stringMatching(
-          /^querymill: 3 open tasks, and no worker since \d{4}-\d\d-\d\d \d\d:\d\d UTC; to start one: /,
+          /^querymill: 3 open tasks, but no worker has run since \d{4}-\d\d-\d\d \d\d:\d\d UTC; to start a worker: /,
         ),
       },
     ])
