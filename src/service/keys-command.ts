@@ -46,11 +46,8 @@ const actions = {
         'expected a key that was issued here, got an unknown key; keys -- list shows all keys',
       )
     }
-    return {
-      json: { revoked: true },
-      lines: [],
-      hint: 'the key was revoked permanently, with immediate effect',
-    }
+    const hint = 'the key was revoked permanently, with immediate effect'
+    return { json: { revoked: true }, lines: [], hint }
   },
   list: async (keys) => {
     const list = await keys.list()
@@ -67,11 +64,8 @@ const actions = {
     const lines = usage.map(({ day, key_id: id, key, requests, failures, credits }) =>
       [day, id, key, `${requests} requests`, `${failures} failed`, `${credits} credits`].join('\t'),
     )
-    return {
-      json: { usage },
-      lines,
-      hint: usage.length > 0 ? undefined : 'no usage has been recorded yet',
-    }
+    const hint = usage.length > 0 ? undefined : 'no usage has been recorded yet'
+    return { json: { usage }, lines, hint }
   },
   'top-up': async (keys, flags) => {
     const { credits = missing('--credits with the number to add') } = flags
@@ -119,11 +113,7 @@ function missing(what: string): never {
   throw new Misuse(`expected ${what}, got nothing; keys -- list shows keys and accounts`)
 }
 
-function accountOf({
-  account = missing('--account with the number of an account'),
-}: Flags): number {
-  return account
-}
+const accountOf = ({ account = missing('--account with its number') }: Flags) => account
 
 function stateOf(key: ListedKey): string {
   if (isRevoked(key)) return 'revoked'

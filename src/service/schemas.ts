@@ -68,8 +68,7 @@ export const searchParams = z.object({
     .regex(languageTag, rule('hl', 'a language code like en or pt-BR'))
     .optional()
     .meta({
-      description:
-        'Language code. Not in the specification: the default is en, and a malformed code is refused with 400.',
+      description: 'Language code. Not in the specification: en by default; 400 if malformed.',
       example: 'en',
       default: 'en',
     }),
@@ -78,8 +77,7 @@ export const searchParams = z.object({
     .regex(countryCode, rule('gl', 'a country code of two letters'))
     .optional()
     .meta({
-      description:
-        'Country code. Not in the specification: there is no default, and a malformed code is refused with 400.',
+      description: 'Country code. Not in the specification: no default; 400 if malformed.',
       example: 'us',
     }),
   num: wholeParam(
@@ -137,9 +135,7 @@ const interpretation = z
     corrections: z
       .array(z.object({ from: z.string(), to: z.string() }))
       .describe('Words treated as typos, with their corrections.'),
-    ignored_words: z
-      .array(z.string())
-      .describe('Words that were ignored because they appear on no page.'),
+    ignored_words: z.array(z.string()).describe('Ignored words, which appear on no page.'),
   })
   .openapi('Interpretation', {
     description:

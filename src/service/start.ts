@@ -96,8 +96,7 @@ function openSources(options: ServiceOptions, tables: Tables, log: Log) {
 export async function sweep(pool: pg.Pool, log: Log, keepMs: number): Promise<void> {
   try {
     const { rowCount: refunded } = await pool.query(refundOrphans)
-    if (refunded)
-      log.warn({ refunded }, 'requests that were lost when their process ended were refunded')
+    if (refunded) log.warn({ refunded }, 'requests of processes that had ended were refunded')
     await pool.query(
       `delete from kept_answers where claimed_at < now() - make_interval(secs => ${replaySeconds})`,
     )

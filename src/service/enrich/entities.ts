@@ -81,10 +81,10 @@ function tidy(name: string): string {
 /** Selects the sentences with a run of capitalised words that two results share, to save time in the slow tagger. */
 function tellingSentences(texts: readonly string[]): string[] {
   const capitalRun = /\p{Lu}[\p{L}'’-]+(?:\s+\p{Lu}[\p{L}'’.-]+)+/gu
-  const runs = texts.map((text) => {
-    const found = Array.from(text.matchAll(capitalRun), ([run]) => run.replace(/[.'’-]+$/, ''))
-    return new Set(found)
-  })
+  const runs = texts.map(
+    (text) =>
+      new Set(Array.from(text.matchAll(capitalRun), ([run]) => run.replace(/[.'’-]+$/, ''))),
+  )
   const sentences = [...new Set(runs.flatMap((own) => [...own]))].flatMap((run) => {
     const [first = '', second] = texts.filter((_, index) => runs[index]?.has(run))
     const sentence = first.split(/(?<=[.!?])\s+/).find((part) => part.includes(run))
