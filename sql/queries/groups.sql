@@ -1,4 +1,4 @@
--- Which queries form a group because their answers share pages?
+-- Which queries belong together because their answers share pages?
 -- :day = newest (run date; newest: the newest full day)
 -- :shared = 4 (minimum number of common pages in the top 10)
 select

@@ -45,7 +45,7 @@ from counted
 join fresh using (api, place, field)
 join runs on runs.id = :run::bigint
 join lists on lists.id = runs.list_id
--- Fields that already occurred in older answers are not new, even if these fields had not been recorded yet.
+-- Fields that have already occurred in older answers are not new, even if they have not been recorded yet.
 where not exists (
     select
     from searches as earlier

@@ -48,7 +48,7 @@ describe('the service command', () => {
     first.kill('SIGTERM')
     await first.ended
     expect(second.code).toBe(5)
-    expect(second.stderr).toMatch(/^error: cannot listen on port \d+ of 127\.0\.0\.1: EADDRINUSE; /)
+    expect(second.stderr).toMatch(/^error: cannot listen on port \d+ on 127\.0\.0\.1: EADDRINUSE; /)
     expect(second.stderr.trim().split('\n')).toHaveLength(1)
   })
 
@@ -78,7 +78,7 @@ describe('the service command', () => {
     const { code, stderr } = await run('service', ['--host', '999.1.1.1'], env)
     expect(code).toBe(5)
     expect(stderr).toMatch(
-      /^error: cannot listen on port 0 of 999\.1\.1\.1: \w+; choose another port or address with --port or --host$/m,
+      /^error: cannot listen on port 0 on 999\.1\.1\.1: \w+; choose another port or address with --port or --host$/m,
     )
   })
 })

@@ -182,10 +182,10 @@ function knownLabel(label: string): string | undefined {
 export async function* decode(
   chunks: AsyncIterable<Buffer> | Iterable<Buffer>,
   encoding: Encoding,
-  { shown, toTheEnd = true }: { shown: string; toTheEnd?: boolean },
+  { shown, toTheEnd = true, json }: { shown: string; toTheEnd?: boolean; json?: boolean },
 ): AsyncGenerator<Buffer> {
   const { label, mark } = encoding
-  const push = label === 'utf-8' ? checkUtf8(shown, mark) : decodeOther(shown, mark, label)
+  const push = label === 'utf-8' ? checkUtf8(shown, mark, json) : decodeOther(shown, mark, label)
   let skip = mark
   for await (const chunk of chunks) {
     const bytes = chunk.subarray(Math.min(skip, chunk.length))
@@ -197,7 +197,8 @@ export async function* decode(
 
 type Push = (chunk: Buffer, last: boolean) => Buffer
 
-function checkUtf8(shown: string, start: number): Push {
+function checkUtf8(shown: string, start: number, json = false): Push {
+  const other = json ? '' : ', specify the encoding, such as --encoding windows-1252'
   let offset = start
   let line = 1
   let rest: Buffer = Buffer.alloc(0)
@@ -210,7 +211,7 @@ function checkUtf8(shown: string, start: number): Push {
       const differs = Buffer.from(text.toString()).findIndex((byte, index) => byte !== text[index])
       const at = lastCharacterEnd(text.subarray(0, differs))
       throw new Misuse(
-        `${shown}:${line + lineEnds(text.subarray(0, at))}: expected UTF-8 throughout, got an invalid byte at offset ${offset + at}: ${around(text, at)}; correct that line, specify the encoding, such as --encoding windows-1252, or save the file as UTF-8`,
+        `${shown}:${line + lineEnds(text.subarray(0, at))}: expected UTF-8 throughout, got an invalid byte at offset ${offset + at}: ${around(text, at)}; correct that line${other}, or save the file as UTF-8`,
       )
     }
     rest = bytes.subarray(end)

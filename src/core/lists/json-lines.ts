@@ -59,7 +59,8 @@ async function* csvLines(
     return `${cellsOf(text, names, { query, at: `${shown}:${line}` })}\n`
   }
   let rest = ''
-  for await (const text of decode(chunks, { label: 'utf-8', mark, how: 'given' }, { shown })) {
+  const utf8 = { label: 'utf-8', mark, how: 'given' } as const
+  for await (const text of decode(chunks, utf8, { shown, json: true })) {
     const lines = (rest + text.toString()).split('\n')
     rest = lines.pop() ?? ''
     if (rest.length > longestLine) {

@@ -189,7 +189,7 @@ function shorten(name: string): string {
 interface PictureOptions {
   readonly name?: string
   readonly seen?: 'end' | 'beginning'
-  /** Rows in the CSV file, if a column for each line in the chart is not enough. */
+  /** Rows of the CSV file, if the file needs more than one column for each line in the chart. */
   readonly figures?: readonly (readonly Cell[])[]
 }
 

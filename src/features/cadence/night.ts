@@ -76,7 +76,7 @@ function rest(
   today: number,
 ): CadenceDecision {
   const decision = { id, interval, due: today, byChance: false }
-  // An answer dated in the future is from a host with a wrong clock, so it is not used for this night.
+  // An answer dated in the future comes from a host with an incorrect clock, so it is ignored.
   if (last === null || last.day > today) {
     return { ...decision, interval: 1, why: 'no earlier answer is known' }
   }

@@ -2,7 +2,7 @@
 
 import { createHmac } from 'node:crypto'
 import type { Webhook } from '../../base/config.ts'
-import { codeOf } from '../../base/errors.ts'
+import { codeOf, Unreachable } from '../../base/errors.ts'
 import type { Secret } from '../../base/secret.ts'
 import { readWait } from '../../core/search/verdict.ts'
 
@@ -27,7 +27,7 @@ export async function post(webhook: Pick<Webhook, 'url' | 'secret' | 'format'>, 
   }).catch((cause: unknown) => {
     // Only the code or name of the error is shown, because its message contains the URL.
     const why = cause instanceof Error ? (codeOf(cause.cause) ?? cause.name) : 'an error'
-    throw new Error(`expected the webhook to respond, got ${why}`, { cause })
+    throw new Unreachable(`expected the webhook to respond, got ${why}`, { cause })
   })
   const { ok, status, headers } = answer
   const waitMs = readWait(headers.get('retry-after'), new Date())

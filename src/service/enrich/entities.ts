@@ -99,7 +99,7 @@ const ownShape = /\p{L}.*[\p{Lu}\p{N}]/u
 
 export class Gazetteer {
   readonly #names = new Map<string, NamedEntity>()
-  /** Number of words in the longest name that starts with a word. Most words in a text do not start a name. */
+  /** For each word that begins a name: the number of words in the longest such name. Most words begin no name. */
   readonly #longest = new Map<string, number>()
 
   constructor(entities: readonly NamedEntity[]) {

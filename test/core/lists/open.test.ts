@@ -276,7 +276,11 @@ describe('JSON lines', () => {
       '{"query":"a","keyword":"b"}\n',
       'list.bin:1: expected one query column',
     ],
-    ['other bytes', Buffer.from('{"query":"caf\u00e9"}\n', 'latin1'), 'to be UTF-8'],
+    [
+      'other bytes',
+      Buffer.from('{"query":"caf\u00e9"}\n', 'latin1'),
+      'list.bin:1: expected UTF-8 throughout, got an invalid byte at offset 13',
+    ],
     ['a line of 2 MB', `{"query":"a"}\n"${'a'.repeat(2_000_000)}`, 'list.bin:2: expected lines'],
   ])('with %s are refused', async (_, bytes, reason) => {
     await expect(texts(Buffer.from(bytes))).rejects.toThrow(reason)

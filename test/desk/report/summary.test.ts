@@ -57,6 +57,17 @@ describe('the morning summary', () => {
     expect(event).toBe(format === 'json' ? 'morning_summary' : null)
   })
 
+  test('exits with 5 and one line if the webhook cannot be reached', async () => {
+    const { code, stderr } = await run('report', ['--summary', '--send'], {
+      DATABASE_URL: scene.url,
+      MILL_WEBHOOK: 'http://127.0.0.1:1/',
+    })
+    expect({ code, stderr }).toEqual({
+      code: 5,
+      stderr: expect.stringMatching(/^error: expected the webhook to respond, got ECONNREFUSED\n$/),
+    })
+  })
+
   test('without a file or a webhook says which flag is missing', async () => {
     const env = { DATABASE_URL: scene.url }
     expect(await run('report', ['--summary'], env)).toMatchObject({ code: 2 })

@@ -128,7 +128,7 @@ describe('npm run expand', () => {
       '2 expected --credits with the ma',
       '2 expected --credits to be a who',
       '2 expected --match to be words o',
-      '2 the list "seeds" does not exis',
+      '2 expected --list to be the name',
       '2 expected readable answers to q',
       '2 expected "seeds-expanded" to b',
     ])

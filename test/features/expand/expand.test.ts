@@ -237,7 +237,7 @@ describe('a list that cannot be expanded', () => {
   test('is unknown, or has no answer', async () => {
     const { mill } = await openScene()
     await expect(expand(mill, typed({ credits: 5 }), silent)).rejects.toThrow(
-      /the list "seeds" does not exist; /,
+      /expected --list to be the name of a list, got "seeds"/,
     )
     await plant(mill, 'seeds', ['query', 'shoes'])
     await expect(expand(mill, typed({ credits: 5 }), silent)).rejects.toThrow(
