@@ -17,7 +17,7 @@ export async function runInit({ options }: Call): Promise<Exit> {
   if (options.json === true) printJson({ folder: workplace, made })
   else {
     print(made.length === 0 ? 'everything exists already' : `created ${made.join(', ')}`)
-    print(`next, run: ${npmRun('doctor')}, then ${npmRun('enqueue --')} inputs/first.csv --dry-run`)
+    print(`next: ${npmRun('doctor')}, then ${npmRun('enqueue --')} inputs/first.csv --dry-run`)
   }
   return exits.done
 }

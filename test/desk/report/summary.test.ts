@@ -58,9 +58,11 @@ describe('the morning summary', () => {
   })
 
   test('exits with 5 and one line if the webhook cannot be reached', async () => {
+    const gone = await openReceiver()
+    await gone.close()
     const { code, stderr } = await run('report', ['--summary', '--send'], {
       DATABASE_URL: scene.url,
-      MILL_WEBHOOK: 'http://127.0.0.1:1/',
+      MILL_WEBHOOK: gone.url.href,
     })
     expect({ code, stderr }).toEqual({
       code: 5,
