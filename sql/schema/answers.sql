@@ -100,7 +100,7 @@ create table pages (
 );
 create index pages_of_key on pages using hash (url_key);
 comment on table pages is 'Addresses of results.';
-comment on column pages.id is 'Identifier derived from the address.';
+comment on column pages.id is 'Identifier derived from the address. The first four bytes are derived from url_key.';
 comment on column pages.domain_id is 'Host of the address; null if the address has no host.';
 comment on column pages.url is 'Address as given in answers.';
 comment on column pages.url_key is 'Address without scheme, fragment, tracking parameters or trailing slash. All spellings of one page''s address have the same url_key.';

@@ -61,7 +61,7 @@ create table first_tens (
 );
 comment on table first_tens is 'Top ten pages in answers that were used for cadence decisions. If an answer has no row in this table, its top ten is computed from its results.';
 comment on column first_tens.search_id is 'Answer to which the top ten belongs.';
-comment on column first_tens.sight is 'Encoded top ten. The first two bytes hold the depth (10 at most), and the next two bytes hold the number of pages. Four bytes follow for each page: the first four bytes of the MD5 hash of its url_key.';
+comment on column first_tens.sight is 'Encoded top ten. The first two bytes hold the depth (10 at most), and the next two bytes hold the number of pages. Four bytes follow for each page: the first four bytes of its id, which are derived from its url_key.';
 
 create function forget_first_tens() returns trigger language plpgsql as $$
 begin
@@ -72,8 +72,6 @@ $$;
 create trigger first_tens_went after truncate on searches
   for each statement execute function forget_first_tens();
 create trigger first_tens_went after truncate on organic_results
-  for each statement execute function forget_first_tens();
-create trigger first_tens_changed after update of url_key on pages
   for each statement execute function forget_first_tens();
 
 create function forget_first_tens_of_answers() returns trigger language plpgsql as $$

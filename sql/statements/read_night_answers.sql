@@ -26,13 +26,13 @@ left join lateral (
     end as foreign_share
   from (
     select
-      held.position, held.ordinal, decode(substr(md5(pages.url_key), 1, 8), 'hex') as page,
+      held.position, held.ordinal, substr(uuid_send(held.page_id), 1, 4) as page,
       substring(domains.host from '[.](?!ai|cc|co|eu|fm|gg|im|io|la|ly|me|sh|so|tk|to|tv|ws)([a-z]{2})$') as country
     from organic_results as held
-    join pages on pages.id = held.page_id
-    -- Only a query for a country needs the domains. The condition saves ten lookups for each other answer.
-    left join domains on domains.id = held.domain_id and queries.gl <> ''
+    -- Only a query for a country needs the domains. The expression saves ten lookups for each other answer.
+    left join domains on domains.id = case when queries.gl <> '' then held.domain_id end
     where held.search_id = searches.id
+      and held.page_id is not null
       and held.position between 1 and 10
   ) as marks
 ) as now on true
@@ -53,10 +53,10 @@ cross join lateral (
       (
         select string_agg(marks.page, ''::bytea order by marks.position, marks.ordinal)
         from (
-          select held.position, held.ordinal, decode(substr(md5(pages.url_key), 1, 8), 'hex') as page
+          select held.position, held.ordinal, substr(uuid_send(held.page_id), 1, 4) as page
           from organic_results as held
-          join pages on pages.id = held.page_id
           where held.search_id = past.id
+            and held.page_id is not null
             and held.position between 1 and 10
         ) as marks
       ) as pages

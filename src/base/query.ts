@@ -80,6 +80,11 @@ export function idBytes(kind: string, ...parts: readonly string[]): string {
   return hash('sha256', join(kind, parts), 'binary').slice(0, 16)
 }
 
+/** Returns a page's id as bytes. The first four bytes are the same for all spellings of the page's address. */
+export function pageIdBytes(url: string, key: string): string {
+  return idBytes('page', key).slice(0, 4) + idBytes('page', url).slice(4)
+}
+
 function join(kind: string, parts: readonly string[]): string {
   return [kind, ...parts].join('\u001f')
 }

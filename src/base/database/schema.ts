@@ -1199,7 +1199,7 @@ export interface FirstTens {
    */
   search_id: number;
   /**
-   * Encoded top ten. The first two bytes hold the depth (10 at most), and the next two bytes hold the number of pages. Four bytes follow for each page: the first four bytes of the MD5 hash of its url_key.
+   * Encoded top ten. The first two bytes hold the depth (10 at most), and the next two bytes hold the number of pages. Four bytes follow for each page: the first four bytes of its id, which are derived from its url_key.
    */
   sight: Buffer;
 }
@@ -1838,7 +1838,7 @@ export interface Pages {
    */
   domain_id: string | null;
   /**
-   * Identifier derived from the address.
+   * Identifier derived from the address. The first four bytes are derived from url_key.
    */
   id: string;
   /**

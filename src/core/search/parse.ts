@@ -16,7 +16,7 @@ import type {
   Result,
   Term,
 } from '../../base/answer.ts'
-import { idBytes } from '../../base/query.ts'
+import { idBytes, pageIdBytes } from '../../base/query.ts'
 import { isObject, type Readable, readBody } from './json.ts'
 
 /** A body's content. The reply's status also determines whether the body is an answer or a rejection. */
@@ -349,7 +349,7 @@ function domainOf(given: string): Domain {
 function pageOf(url: string): Page {
   const { host, key } = readAddress(url)
   const domain = host === null ? null : domainOf(host)
-  return { id: idBytes('page', url), domain, url, key }
+  return { id: pageIdBytes(url, key), domain, url, key }
 }
 
 /** Returns an entity. The name must not contain U+001F, which separates it from the type in the id. */

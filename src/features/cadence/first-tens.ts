@@ -74,12 +74,12 @@ const shown = sql`
     -- The depth may exceed an int2, and depth beyond 10 does not matter here.
     int2send(least(answers.depth, 10)::int2) || int2send(count(*)::int2)
       || coalesce(
-        string_agg(decode(substr(md5(pages.url_key), 1, 8), 'hex'), ''::bytea order by held.position, held.ordinal),
+        string_agg(substr(uuid_send(held.page_id), 1, 4), ''::bytea order by held.position, held.ordinal),
         ''
       ) as sight
   from organic_results as held
-  join pages on pages.id = held.page_id
   where held.search_id = answers.id
+    and held.page_id is not null
     and held.position between 1 and 10`
 
 /** Selects the queries that were on the list when it was last read or, with `own`, at any time. */

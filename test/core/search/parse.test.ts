@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import type { Answer } from '../../../src/base/answer.ts'
-import { idBytes } from '../../../src/base/query.ts'
+import { idBytes, pageIdBytes } from '../../../src/base/query.ts'
 import { readAnswer } from '../../../src/core/search/parse.ts'
 
 function read(body: unknown, truncated = false): Answer {
@@ -179,8 +179,18 @@ describe('items that answers name', () => {
     expect(answer.clusters[0]?.item.id).toBe(idBytes('cluster', 'c'))
     expect(answer.related[0]?.item.id).toBe(idBytes('related_search', 'r'))
     expect(answer.entities[0]?.item.id).toBe(idBytes('entity', 'n', 't'))
-    expect(answer.results[0]?.item.page?.id).toBe(idBytes('page', 'https://example.com/'))
+    expect(answer.results[0]?.item.page?.id).toBe(
+      pageIdBytes('https://example.com/', 'example.com'),
+    )
     expect(answer.results[0]?.item.domain?.id).toBe(idBytes('domain', 'example.com'))
+  })
+
+  test('include pages with ids that begin the same for all spellings of an address, and differ otherwise', () => {
+    const urls = ['https://a.example/x', 'http://a.example/x/?utm_source=n', 'https://a.example/y']
+    const answer = read({ organic_results: urls.map((url) => ({ url })) })
+    const ids = answer.results.map(({ item }) => item.page?.id ?? '')
+    expect(new Set(ids).size).toBe(3)
+    expect(ids.map((id) => id.slice(0, 4) === ids[0]?.slice(0, 4))).toEqual([true, true, false])
   })
 
   test('are distinguished by type, including no type', () => {

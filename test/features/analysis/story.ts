@@ -3,7 +3,7 @@
 // Addresses are in the order of their positions; null is a gap. Everything else has default values.
 import type { Pool } from 'pg'
 import { ensureReader } from '../../../src/base/database/reader-role.ts'
-import { contentId, type Device, queryId, queryKey } from '../../../src/base/query.ts'
+import { contentId, pageIdBytes, type Device, queryId, queryKey } from '../../../src/base/query.ts'
 import { readAddress } from '../../../src/core/search/parse.ts'
 
 /** One answer. */
@@ -222,7 +222,7 @@ export class Story {
   ): Promise<void> {
     const url = result.url.includes('://') ? result.url : `https://${result.url}`
     const { host, key } = readAddress(url)
-    const page = contentId('page', url)
+    const page = Buffer.from(pageIdBytes(url, key), 'latin1').toString('hex')
     const hostId = host === null ? null : contentId('domain', host)
     const named = result.domain === undefined ? host : result.domain
     const namedId = named === null ? null : contentId('domain', named)

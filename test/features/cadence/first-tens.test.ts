@@ -64,7 +64,10 @@ describe('the top 10 of answers', () => {
     ['a result that moves', 'update organic_results set position = 11 where ordinal = 2'],
     ['a depth that is read anew', 'update searches set depth = 2'],
     ['an answer that goes', 'delete from searches where id = (select min(id) from searches)'],
-    ['a page that is known by another name', "update pages set url_key = url_key || 'x'"],
+    [
+      'a result of another page',
+      'update organic_results set page_id = gen_random_uuid() where ordinal = 1',
+    ],
   ])('are read anew after %s', async (_, change) => {
     await readFirstTens(database.db, storing)
     const before = await read()
@@ -73,6 +76,18 @@ describe('the top 10 of answers', () => {
     expect(after).not.toEqual(before)
     await sql`truncate first_tens`.execute(database.db)
     expect(await read()).toEqual(after)
+  })
+
+  test('hold the same number for all spellings of an address', async () => {
+    const night = (date: string, url: string) =>
+      new Story(database.pool).night(date, { boots: [url, 'https://b.example/'] })
+    await night('2026-03-03', 'https://a.example/x')
+    await night('2026-03-04', 'http://a.example/x/?utm_source=n')
+    const [first, second] = (await read()).find(
+      ({ firstTens }) => firstTens.length === 2,
+    )!.firstTens
+    expect(second?.pages).toEqual(first?.pages)
+    expect(new Set(first?.pages).size).toBe(2)
   })
 
   test('are not lost when other answers arrive', async () => {
