@@ -18,7 +18,7 @@ await runCommand({
     'npm run bench -- partitions       results in one table and in monthly partitions; --rows N',
     'npm run bench -- repeats          titles and snippets stored once, or with each result',
     'npm run bench -- archive          the cost of archiving, compared with a plain COPY; --rows N',
-    'npm run bench -- beside --beside ../old --runs 10   alternates between this checkout and another checkout',
+    'npm run bench -- beside --beside ../old --runs 10   alternates between this checkout and ../old',
     'npm run -s bench -- --short --json',
   ],
   define: (program) =>

@@ -8,6 +8,6 @@ await runCommand({
   define: (program) =>
     program
       .argument('<action>', 'load the shipped documents, or add JSONL files')
-      .argument('[files...]', 'for add: JSONL files with {"url", "title", "text"} on each line'),
+      .argument('[files...]', 'JSONL files to add, with {"url", "title", "text"} on each line'),
   load: async () => (await import('../src/service/corpus/command.ts')).runCorpus,
 })

@@ -20,7 +20,7 @@ await runCommand<EnqueueFlags>({
       .option('--place <place>', 'location, such as "Austin, Texas"; may be repeated', collect)
       .option('--language <codes>', 'hl values, separated by commas; one query for each value')
       .option('--country <codes>', 'gl values, separated by commas; one query for each value')
-      .option('--num <numbers>', 'results per query, 1 to 100; one query for each value')
+      .option('--num <numbers>', 'numbers of results, 1 to 100; one query for each value')
       .option('--device <kinds>', 'desktop, mobile, tablet; one query for each value')
       .option('--priority <number>', '1 (first) to 9')
       .option('--tags <tags>', 'tags, separated by commas')
@@ -29,7 +29,7 @@ await runCommand<EnqueueFlags>({
       .option('--max-credits <credits>', 'buy nothing if the purchase may cost more than this')
       .option('--dry-run', 'show the plan and its cost without changing anything')
       .option('--yes', 'buy without asking')
-      .option('--encoding <name>', 'for other files than UTF-8 and UTF-16, such as windows-1252')
+      .option('--encoding <name>', 'encoding other than UTF-8 and UTF-16, such as windows-1252')
       .option('--delimiter <sign>', 'comma, semicolon, tab or pipe; none if each line is one query')
       .option('--column <name>', 'name or number of the query column')
       .option('--no-header', 'the file has no header; refer to columns by number')
@@ -39,7 +39,7 @@ await runCommand<EnqueueFlags>({
       .option('--formulas <what>', 'keep: accept cells like =SUM(A1) as queries')
       .option('--numbering <what>', 'strip: remove leading numbers and bullets from queries')
       .option('--comments <what>', 'skip: ignore lines that begin with "# " or //')
-      .option('--match-types <what>', 'strip removes "phrase", [exact] and +broad match signs')
+      .option('--match-types <what>', 'strip: remove "phrase", [exact] and +broad match signs')
       .option(
         '--join',
         'add the queries to the list with this name, even if that list came from another file',

@@ -5,7 +5,7 @@ import { collect } from '../src/base/cli/flags.ts'
 
 await runCommand({
   name: 'expand',
-  more: 'They go to a new list, which workers buy within a budget.',
+  more: 'They are added to a new list, which workers buy within a budget.',
   examples: [
     'npm run expand -- --list keywords --credits 200          preview; buys nothing',
     'npm run expand -- --list keywords --credits 200 --yes    buys the searches',

@@ -19,11 +19,11 @@ await runCommand<KeysOptions>({
       .argument('<action>', 'create, rotate, revoke, list, usage, top-up or plan')
       .argument(
         '[key]',
-        'the number of the key to rotate or revoke; - reads the key to revoke from stdin',
+        'number of the key to rotate or revoke, or - to read the key to revoke from stdin',
       )
       .option('--kind <kind>', 'live or test', 'test')
       .option('--grace <time>', 'for rotate: how long the old key stays valid (default: 24h)')
-      .option('--credits <n>', 'prepaid credits, or credits to add')
+      .option('--credits <n>', 'number of credits to prepay or add')
       .option('--plan <name>', "free, pro or unlimited; the plan's credits renew each month")
       .option('--account <n>', 'add the key to this account, or change this account')
       .option('--name <text>', 'purpose of the key')

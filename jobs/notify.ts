@@ -13,7 +13,7 @@ await runCommand({
     program
       .option(
         '--test',
-        'send one test notice now; exit with 5 if the receiver does not accept the notice',
+        'send one test notice now; exit with code 5 if the receiver does not accept it',
       )
       .option('--limit <n>', 'number of notices', '20'),
   load: async () => (await import('../src/features/notifications/command.ts')).runNotify,

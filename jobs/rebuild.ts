@@ -4,7 +4,7 @@ import { runCommand } from '../src/base/cli/command.ts'
 
 await runCommand({
   name: 'rebuild',
-  more: 'With --days, instead computes the sums of finished days that trends use; `npm run nightly` does this automatically.',
+  more: 'With --days, the command instead computes the sums of finished days for trends; `npm run nightly` does this automatically.',
   examples: [
     'npm run rebuild',
     'npm run -s rebuild -- --json',

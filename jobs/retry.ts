@@ -36,9 +36,6 @@ await runCommand({
         'only tasks that ended since this date, or within this duration, such as 12h',
       )
       .option('--budget <credits>', 'new budget for each run, including credits already used')
-      .option(
-        '--buy-again',
-        'also reopen tasks that have an answer, and pay for the answer a second time',
-      ),
+      .option('--buy-again', 'also reopen tasks that have an answer, and pay for a second answer'),
   load: async () => (await import('../src/core/runs/retry.ts')).runRetry,
 })

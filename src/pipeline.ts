@@ -21,7 +21,7 @@ export interface Outcome {
 
 /** The steps of the main path. */
 export interface Steps {
-  /** Reserves credits for the given tasks that may be bought now. */
+  /** Reserves credits for those of the given tasks that may be bought now. */
   readonly reserve: (tasks: readonly Task[]) => Promise<Reserved>
   /** Sends one paid request. The lane is free again before anything is stored. */
   readonly call: (task: Task, name: CallName) => Promise<Reply>
@@ -76,7 +76,7 @@ export interface Tools {
   /** Keeps each reply in a file until it is in the database, so that a crash loses only calls in flight. */
   readonly log: { append(call: CallName, reply: Reply): void }
   readonly tally: { reply(verdict: Verdict): void; took(seconds: number): void }
-  /** Compares a rejection of the key with later answers to the same key. */
+  /** Accepts a rejection of the key only if no later call was answered. */
   readonly keyCheck: { begin(task: number): void; confirm(bought: Bought): Promise<Verdict> }
   readonly outages: { markDatabase(away: boolean, report: (line: string) => void): void }
   readonly onReply: (reply: Reply) => void
@@ -84,14 +84,14 @@ export interface Tools {
   readonly nudge: () => void
 }
 
-/** Moments at which a test may kill the process. */
+/** Points at which a test can kill the process. */
 export type Moment = 'before_reserve' | 'reserved' | 'replied' | 'stored'
 
 const gatherMs = 3
 
 /** Builds the four steps of the main path from a worker's parts. */
 export function stepsOf(tools: Tools): Steps {
-  // The worker's lease right before each task's reservation.
+  // The worker's lease immediately before each task was reserved.
   const terms = new Map<number, Clocks>()
   return {
     reserve: async (tasks) => {
@@ -109,8 +109,7 @@ export function stepsOf(tools: Tools): Steps {
       terms.delete(task.id)
       const reply = await tools.lanes.run(() => send(tools, { task, name }, term))
       // The lane is free long before the answer is stored. Calls for lanes that become free at about the same time are
-      // reserved
-      // together.
+      // reserved together.
       setTimeout(tools.nudge, gatherMs)
       await yieldInTurn()
       return reply
@@ -130,7 +129,7 @@ export function stepsOf(tools: Tools): Steps {
   }
 }
 
-/** Sends a call's paid request, unless an earlier reply or an outage holds it back. */
+/** Sends a call's paid request, unless an earlier reply or an outage prevents it. */
 async function send(
   { api, brake, log, options, tally, keyCheck, onReply }: Tools,
   { task: { id, query }, name }: { task: Task; name: CallName },

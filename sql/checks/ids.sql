@@ -28,7 +28,9 @@ where key <> encode(
 -- check: the id of each page is derived from its address
 select count(*) as violations
 from pages t
-where uuid_send(t.id) <> substring(sha256(convert_to('page' || chr(31) || t.url, 'UTF8')) for 16);
+where uuid_send(t.id)
+  <> substring(sha256(convert_to('page' || chr(31) || t.url_key, 'UTF8')) for 4)
+    || substring(sha256(convert_to('page' || chr(31) || t.url, 'UTF8')) from 5 for 12);
 
 -- check: the id of each domain is derived from its host
 select count(*) as violations

@@ -48,7 +48,7 @@ left join lateral (
 ) as taker on true
 order by abs(moves.clicks) desc, moves.places desc, moves.q, variant, moves.domain;
 
--- show losses: Which positions in the top ten were lost in two consecutive answers?
+-- show losses: Which losses of a top ten position were confirmed by two consecutive answers?
 -- :domain = (a domain; empty: our domains)
 -- :top = 50 (number of rows, newest first)
 select

@@ -12,7 +12,7 @@ from analysis.related_nodes
 order by in_degree desc, q
 limit :top::integer;
 
--- show taken: Which related searches were added to a list, in which round was each added, and for which query was it suggested?
+-- show taken: Which related searches were added to a list, in which round, and from which query?
 -- :list = (name of the expanded list or of the new list; empty: all lists)
 -- :top = 30 (number of rows)
 select

@@ -1,5 +1,5 @@
 -- Which queries changed the most or the least in the days up to a given day?
--- :order = most [most|least] (whether the queries that changed the most or the least come first)
+-- :order = most [most|least] (sort order: the largest or the smallest changes first)
 -- :day = newest (the last day; newest: the newest full day)
 -- :days = 30 (number of earlier days to include, if --since is not given)
 -- :top = 20 (number of rows)

@@ -82,7 +82,7 @@ comment on column alerts.query_id is 'Query to which the alert applies; null for
 comment on column alerts.domain is 'Domain to which the alert applies; null for a SERP feature alert.';
 comment on column alerts.other_domain is 'Other domain involved: the domain that took or lost the position, the domain that gained the most share, or the rival that overtook our domain.';
 comment on column alerts.feature is 'SERP feature that is new in the answer.';
-comment on column alerts.direction is 'Direction of the change, up or down, for moved and crossed.';
+comment on column alerts.direction is 'Direction of the change in a moved or crossed alert: up or down.';
 comment on column alerts.origin is 'Origin of the answers: live, test or sandbox.';
 comment on column alerts.base_run_id is 'Run whose answer shows the state before the change; null for a share-of-voice alert.';
 comment on column alerts.base_run_date is 'Run date of the answer before the change.';

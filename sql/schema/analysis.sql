@@ -29,7 +29,7 @@ create table own_domains (
 );
 comment on table own_domains is 'Our domains, as set with npm run domains. A domain without dates counts as ours on every day.';
 comment on column own_domains.domain is 'Domain: a host in lower case without a leading www. A leading *. covers the host itself and all of its subdomains. If the entry has a path, it covers only the pages in that folder.';
-comment on column own_domains.label is 'Label of the domain: the name that we use for the domain.';
+comment on column own_domains.label is 'Name that we use for the domain.';
 comment on column own_domains.since is 'First day on which the domain is ours under this label; null if no first day is set.';
 comment on column own_domains.until is 'Last day on which the domain is ours under this label; null if no last day is set.';
 comment on column own_domains.added_at is 'Time at which the entry was added.';
@@ -52,7 +52,7 @@ create table rival_domains (
 );
 comment on table rival_domains is 'Rival domains, as set with npm run domains. Analyses by brand compare our domains with the rival domains.';
 comment on column rival_domains.domain is 'Domain of a rival, in the same format as in own_domains.';
-comment on column rival_domains.label is 'Label of the domain: the name that we use for the domain.';
+comment on column rival_domains.label is 'Name that we use for the domain.';
 comment on column rival_domains.since is 'First day on which the domain belongs to the rival under this label; null if no first day is set.';
 comment on column rival_domains.until is 'Last day on which the domain belongs to the rival under this label; null if no last day is set.';
 comment on column rival_domains.added_at is 'Time at which the entry was added.';
@@ -170,7 +170,7 @@ create table finished_shares (
 comment on table finished_shares is 'Each domain''s ranked queries and clicks on a finished day, for each set of labels.';
 comment on column finished_shares.finish_id is 'Finished day (finished_days.id) to which the row belongs. Rows whose finished day no longer exists are deleted.';
 comment on column finished_shares.domain is 'Domain, as shown in the views.';
-comment on column finished_shares.set_id is 'Set of labels in finished_labels.';
+comment on column finished_shares.set_id is 'Id of the label set in finished_labels.';
 comment on column finished_shares.ranked is 'Number of queries for which the domain ranks, at any position.';
 comment on column finished_shares.top_3 is 'Number of queries with the domain at positions 1 to 3.';
 comment on column finished_shares.top_10 is 'Number of queries with the domain at positions 1 to 10.';
@@ -186,7 +186,7 @@ create table finished_queries (
 );
 comment on table finished_queries is 'Label set of each query on a finished day. The queries in a slice are determined from these rows, without reading the lists and their history.';
 comment on column finished_queries.finish_id is 'Finished day (finished_days.id) to which the row belongs. Rows whose finished day no longer exists are deleted.';
-comment on column finished_queries.query_id is 'Query of the finished day.';
+comment on column finished_queries.query_id is 'Query to which the labels apply.';
 comment on column finished_queries.set_id is 'Set of labels in finished_labels.';
 
 create table finished_steps (
@@ -225,8 +225,8 @@ comment on column finished_steps.compared_depth is 'Number of positions that bot
 comment on column finished_steps.entered is 'Number of pages that entered the top ten.';
 comment on column finished_steps.left_top_10 is 'Number of pages that left the top ten.';
 comment on column finished_steps.stayed is 'Number of pages in the top ten of both answers.';
-comment on column finished_steps.came is 'Pages that entered positions 1 to 10, each as a number derived from its address. Null if no page entered, or if there is no previous answer.';
-comment on column finished_steps.went is 'Pages that left positions 1 to 10, in the same form as in the came column.';
+comment on column finished_steps.came is 'Pages that entered positions 1 to 10, as numbers derived from their addresses. Null if no page entered, or if there is no previous answer.';
+comment on column finished_steps.went is 'Pages that left positions 1 to 10, in the same format as the came column.';
 comment on column finished_steps.switched is 'Domains that have several pages in the two answers and a different best page in each; null if there are none.';
 comment on column finished_steps.retitled is 'Domains with a page whose title differs between the two answers; null if there are none.';
 comment on column finished_steps.relabelled is 'True if the intent or sentiment has changed since the previous answer; null if there is no previous answer.';
@@ -244,7 +244,7 @@ comment on column finished_answers.search_id is 'Answer from the finished day, o
 comment on column finished_answers.finish_id is 'Finished day (finished_days.id) for which the row was last stored. Rows whose finished day no longer exists are deleted.';
 comment on column finished_answers.domains is 'Domains in the answer, each listed once.';
 comment on column finished_answers.places is 'Best place of each domain in the domains column, as in result_domains; null for a domain without a place.';
-comment on column finished_answers.pages is 'Pages at positions 1 to 10, each listed once, as a number derived from its address.';
+comment on column finished_answers.pages is 'Distinct pages at positions 1 to 10, as numbers derived from their addresses.';
 
 create table finished_groups (
   finish_id bigint not null,
@@ -263,7 +263,7 @@ create table finished_related (
   related_search_id uuid not null,
   primary key (query_id, related_search_id, finish_id)
 );
-comment on table finished_related is 'Related searches suggested for the first time in a query''s answers on a finished day.';
+comment on table finished_related is 'Related searches that a query''s answers first suggested on a finished day.';
 comment on column finished_related.finish_id is 'Finished day (finished_days.id) to which the row belongs. Rows whose finished day no longer exists are deleted.';
 comment on column finished_related.query_id is 'Query whose answer suggested the related search.';
 comment on column finished_related.related_search_id is 'Related search suggested in the answer.';
@@ -279,13 +279,13 @@ create table finished_losses (
   confirmed boolean not null,
   primary key (finish_id, query_id, domain)
 );
-comment on table finished_losses is 'Places in the top 10 that domains have lost, stored for each finished day. The table holds the losses that the day''s answers confirmed, and losses that have not been confirmed yet.';
+comment on table finished_losses is 'Places in the top 10 that domains have lost, stored for each finished day. The table holds losses that were confirmed on that day, and losses that are not confirmed yet.';
 comment on column finished_losses.finish_id is 'Finished day (finished_days.id) to which the row belongs. Rows whose finished day no longer exists are deleted.';
 comment on column finished_losses.query_id is 'Query for which the domain lost its place.';
 comment on column finished_losses.domain is 'Domain that lost its place.';
 comment on column finished_losses.base_search_id is 'Last answer that shows the domain in the top 10.';
 comment on column finished_losses.base_run_date is 'Run date of the last answer that shows the domain in the top 10.';
-comment on column finished_losses.base_place is 'Place of the domain in the base_search_id answer, as in result_domains.';
+comment on column finished_losses.base_place is 'Place of the domain in the answer base_search_id, as in result_domains.';
 comment on column finished_losses.position is 'Best position of the domain in the answer from the finished day; null if that answer does not show the domain.';
 comment on column finished_losses.confirmed is 'True if the answer from this day confirmed the loss. A confirmed loss is not stored again for later days.';
 
@@ -307,7 +307,7 @@ comment on table finished_costs is 'Cost of a finished day''s answers, by list a
 comment on column finished_costs.finish_id is 'Finished day (finished_days.id) to which the row belongs. Rows whose finished day no longer exists are deleted.';
 comment on column finished_costs.list is 'Name of the list; null if the list no longer exists.';
 comment on column finished_costs.set_id is 'Set of labels in finished_labels.';
-comment on column finished_costs.tags is 'Labels of the queries, from the list.';
+comment on column finished_costs.tags is 'Labels that the queries have in the list.';
 comment on column finished_costs.calls is 'Number of calls sent for the queries in this row.';
 comment on column finished_costs.credits_used is 'Credits used by the calls in this row.';
 comment on column finished_costs.answers is 'Number of readable answers.';

@@ -102,7 +102,7 @@ create index pages_of_key on pages using hash (url_key);
 comment on table pages is 'Addresses of results.';
 comment on column pages.id is 'Identifier derived from the address. The first four bytes are derived from url_key.';
 comment on column pages.domain_id is 'Host of the address; null if the address has no host.';
-comment on column pages.url is 'Address as given in answers.';
+comment on column pages.url is 'Address as it appears in answers.';
 comment on column pages.url_key is 'Address without scheme, fragment, tracking parameters or trailing slash. All spellings of one page''s address have the same url_key.';
 
 create table organic_results (
@@ -202,7 +202,7 @@ create table search_related_searches (
   ordinal integer not null,
   primary key (search_id, ordinal)
 );
-comment on table search_related_searches is 'Related searches suggested in each answer, in the order in which the answer lists them.';
+comment on table search_related_searches is 'Related searches suggested in each answer, in the answer''s order.';
 comment on column search_related_searches.search_id is 'Answer that suggests the related search.';
 comment on column search_related_searches.related_search_id is 'Related search suggested in the answer.';
 comment on column search_related_searches.ordinal is 'Index of the related search in the answer, starting at 1.';

@@ -13,7 +13,7 @@ create table archived_days (
 );
 comment on table archived_days is 'Days whose answers are in the archive. A day''s entry is inserted in the transaction that removes the day''s rows, and deleted in the transaction that restores these rows.';
 comment on column archived_days.run_date is 'Run date of the archived answers.';
-comment on column archived_days.part is 'Part number, starting at 1. Later parts hold rows that a more recent day still used when the first part was written, and rows added later.';
+comment on column archived_days.part is 'Part number, starting at 1. Later parts hold rows that were added later, or that a later day still used when part 1 was written.';
 comment on column archived_days.folder is 'Folder of the archive when the part was written.';
 comment on column archived_days.manifest_sha256 is 'Hexadecimal SHA-256 of the manifest. The manifest holds the SHA-256 of each file.';
 comment on column archived_days.answers is 'Number of the day''s answers that were moved to this part.';

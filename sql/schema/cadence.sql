@@ -16,7 +16,7 @@ comment on column cadences.query_id is 'Query to which the decision applies.';
 comment on column cadences.decided_on is 'Run date of the night for which the decision was made.';
 comment on column cadences.interval_days is 'Interval: the number of days between two purchases of the query.';
 comment on column cadences.due_on is 'Run date on which the query will be asked next.';
-comment on column cadences.by_chance is 'True if the query is asked on the night of decided_on even though the query is not due. Such queries are drawn at random to estimate how many changes are missed when queries are skipped.';
+comment on column cadences.by_chance is 'True if the query is asked on the night of decided_on although it is not due. These queries are drawn at random to estimate how many changes are missed by skipping queries.';
 comment on column cadences.why is 'Reason for the interval, in one sentence.';
 
 create table cadence_nights (
@@ -38,7 +38,7 @@ comment on column cadence_nights.decided_at is 'Time at which the decisions for 
 comment on column cadence_nights.longest_days is 'Longest interval in days that the schedule allowed.';
 comment on column cadence_nights.queries is 'Number of queries in the list when it was last read.';
 comment on column cadence_nights.due is 'Number of queries that were due.';
-comment on column cadence_nights.by_chance is 'Number of queries that were not due and were drawn at random to be asked.';
+comment on column cadence_nights.by_chance is 'Number of queries that were not due but were selected at random to be asked.';
 comment on column cadence_nights.rested is 'Number of queries that were not asked.';
 comment on column cadence_nights.intervals is 'Number of queries with each interval: 1 day, 2 days, and so on.';
 
@@ -49,7 +49,7 @@ create table cadence_draws (
   moves integer,
   primary key (list_id, run_date, query_id)
 );
-comment on table cadence_draws is 'Queries that were not due and were drawn at random to be asked. Changes in the answers to these queries are used to estimate the changes for all queries that were not due.';
+comment on table cadence_draws is 'Queries that were not due, but were asked as a random sample. Changes in the answers to these queries are used to estimate the changes for all queries that were not due.';
 comment on column cadence_draws.list_id is 'List that contains the query.';
 comment on column cadence_draws.run_date is 'Run date of the night.';
 comment on column cadence_draws.query_id is 'Query that was drawn.';
@@ -60,8 +60,8 @@ create table first_tens (
   sight bytea not null
 );
 comment on table first_tens is 'Top ten pages in answers that were used for cadence decisions. If an answer has no row in this table, its top ten is computed from its results.';
-comment on column first_tens.search_id is 'Answer to which the top ten belongs.';
-comment on column first_tens.sight is 'Encoded top ten. The first two bytes hold the depth (10 at most), and the next two bytes hold the number of pages. Four bytes follow for each page: the first four bytes of its id, which are derived from its url_key.';
+comment on column first_tens.search_id is 'Answer that contains the top ten.';
+comment on column first_tens.sight is 'Encoded top ten. The first two bytes hold the depth (10 at most), and the next two bytes hold the number of pages. Each page adds the first four bytes of its id, which are derived from its url_key.';
 
 create function forget_first_tens() returns trigger language plpgsql as $$
 begin

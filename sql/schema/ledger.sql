@@ -44,11 +44,11 @@ create table accounts (
   wrong_answers integer not null default 0,
   unique (name, kind)
 ) with (fillfactor = 50);
-comment on table accounts is 'Credit balances on which API keys draw, as recorded in the ledger. If a key is replaced, the account stays the same.';
+comment on table accounts is 'Credit balances that API keys draw on, as recorded in the ledger. If a key is replaced, the account stays the same.';
 comment on column accounts.id is 'Identifier of the account.';
 comment on column accounts.name is 'Name of the account: MILL_ACCOUNT, or the host of the API.';
 comment on column accounts.kind is 'Kind of account: live, test (used with a test key; calls never stop for lack of credits) or sandbox (the bundled service).';
-comment on column accounts.seq is 'Number of calls started so far, which is also the start number of the newest call.';
+comment on column accounts.seq is 'Start number of the newest call, and therefore the number of calls started so far.';
 comment on column accounts.used_total is 'Total credits used by all settled calls.';
 comment on column accounts.obs_seq is 'Start number of the call whose answer reported the balance in obs_remaining. If several calls reported a balance, the balance from the call that started last is stored.';
 comment on column accounts.obs_at is 'Start time of the call whose answer reported the balance in obs_remaining.';
@@ -112,7 +112,7 @@ comment on column account_costs.trying is 'True while the first call in a price 
 comment on column account_costs.recent_first is 'Highest recent price.';
 comment on column account_costs.recent_second is 'Second highest recent price; equal to the highest if the highest price occurred twice.';
 comment on column account_costs.recent_count is 'Number of recent prices. Once thirty recent prices are known, the recent prices become the earlier prices.';
-comment on column account_costs.earlier_first is 'Highest of the earlier prices: the thirty or more prices that preceded the recent prices.';
+comment on column account_costs.earlier_first is 'Highest earlier price. The earlier prices are the thirty or more prices before the recent prices.';
 comment on column account_costs.earlier_second is 'Second highest of the earlier prices; equal to the highest if the highest price occurred twice.';
 comment on column account_costs.earlier_count is 'Number of prices summarised in earlier_first and earlier_second.';
 
@@ -182,7 +182,7 @@ comment on column calls.sent_at is 'Time at which the call was reserved, just be
 comment on column calls.finished_at is 'Time at which the outcome was recorded.';
 comment on column calls.unknown_at is 'Time at which the call was abandoned because its answer could not be read.';
 comment on column calls.washed_at is 'Time at which a reported balance first included the cost of this call, whose outcome is unknown. After this time, no credits are held for the call.';
-comment on column calls.start_seq is 'Start number of the call: its place in the order in which the account''s calls started.';
+comment on column calls.start_seq is 'Start number of the call. An account''s calls are numbered in the order in which they start.';
 comment on column calls.start_total is 'Value of accounts.used_total at the start of the call.';
 comment on column calls.credits_remaining is 'Balance reported by the answer.';
 comment on column calls.credits_reserved is 'Credits reserved for the call. These credits are held while outcome is null, or while outcome is unknown and washed_at is null.';
@@ -194,10 +194,10 @@ comment on column calls.class is 'Price class: the number of results and the dev
 comment on column calls.error_code is 'Code of the error.';
 comment on column calls.error_message is 'Description of the error, in one sentence.';
 comment on column calls.mark is 'Random value that the worker created before the reservation. An answer is matched to its call by call number and mark, because a database restored to an earlier state reuses call numbers. Null if the call was made by an older version, or if its query was forgotten.';
-comment on column calls.max_age_ms is 'Maximum age in milliseconds of a stored answer that would have made the call unnecessary. Null for calls made before this age was recorded.';
+comment on column calls.max_age_ms is 'Maximum age in milliseconds at which a stored answer would have been reused instead. Null for calls made before this age was recorded.';
 comment on column calls.estimated is 'True if the answer reported no price. If true, credits_used is the decrease in the balance.';
-comment on column calls.asked_again is 'Number of times that the lost answer was requested again with the mark as the Idempotency-Key.';
-comment on column calls.asked_again_at is 'Time at which the lost answer was last requested again.';
+comment on column calls.asked_again is 'Number of repeated requests for the lost answer, with the mark as the Idempotency-Key.';
+comment on column calls.asked_again_at is 'Time of the last repeated request for the lost answer.';
 
 create table stops (
   id bigint generated always as identity primary key,
@@ -251,16 +251,16 @@ create table statement_marks (
   ended_at timestamptz,
   primary key (account_id, line)
 );
-comment on table statement_marks is 'Marks in accounts'' statements. The lines up to a mark are final, because all calls that were charged before the mark have ended. Each account has a row with line 0, which is locked while lines are stored.';
+comment on table statement_marks is 'Marks up to which an account''s statement is final, because all calls that were charged before the mark have ended. Each account has a row with line 0, which is locked while lines are stored.';
 comment on column statement_marks.account_id is 'Account to which the statement belongs.';
 comment on column statement_marks.line is 'Last final line.';
-comment on column statement_marks.next_seq is 'Start number of the first call that the final lines do not explain.';
-comment on column statement_marks.next_id is 'Lowest id of the calls that the final lines do not explain.';
-comment on column statement_marks.ended_at is 'End time of the last explained call, if no later call had started yet. The mark becomes invalid if a later call turns out to have started before this time, because overlapping calls must be explained together.';
+comment on column statement_marks.next_seq is 'Start number of the first call not explained by a final line.';
+comment on column statement_marks.next_id is 'Lowest id of the calls not explained by a final line.';
+comment on column statement_marks.ended_at is 'End time of the last explained call, if no later call had started by then. The mark becomes invalid if a later call turns out to have started before this time, because overlapping calls must be explained together.';
 
 -- If a call changes after its charge was explained, the call's line and all later lines are
--- outdated. The insert waits while another transaction stores lines. The delete then sees that
--- transaction's marks.
+-- outdated. The insert waits while another transaction stores lines, so that the delete sees
+-- that transaction's marks.
 create function forget_statement() returns trigger language plpgsql as $$
 begin
   insert into statement_marks as marks (account_id, line, next_seq, next_id)
@@ -314,4 +314,4 @@ exception
     return null;
 end
 $$;
-comment on function server_history() is 'Returns a name for the history of this database. The name changes after a failover to a standby, a point-in-time recovery or a restore from a dump. Returns null if the server does not expose its timeline.';
+comment on function server_history() is 'Returns an id for the history of this database. The id changes after a failover to a standby, a point-in-time recovery or a restore from a dump. Returns null if the server does not expose its timeline.';

@@ -32,7 +32,7 @@ create table queries (
 );
 comment on table queries is 'Distinct requests. A parameter that is not sent is null. Two queries are different if a parameter is sent for one query but not for the other.';
 comment on column queries.id is 'Identifier derived from the query key.';
-comment on column queries.key is 'Query key: the hexadecimal SHA-256 of the canonical request. Queries with equal keys are the same query.';
+comment on column queries.key is 'Query key: the hexadecimal SHA-256 of the canonical request. Queries with the same key are the same query.';
 comment on column queries.q is 'Canonical text of the query, as it is sent.';
 comment on column queries.location is 'Name of the place as sent; null if no place is sent.';
 comment on column queries.hl is 'Language code as sent; null if no language is sent.';
@@ -68,7 +68,7 @@ comment on column list_queries.target_url is 'Page that should rank for the quer
 comment on column list_queries.tags is 'Labels from the list. If several lines contain the query, their labels are combined.';
 comment on column list_queries.given is 'Text as given in the file, if it differs from the canonical text.';
 comment on column list_queries.first_seen is 'Time at which the list first contained the query.';
-comment on column list_queries.last_seen is 'Time at which the list last contained the query. If the list was read again later, the query has been removed from the list.';
+comment on column list_queries.last_seen is 'Time at which the list last contained the query. If the list has been read since then, the query is no longer in the list.';
 comment on column list_queries.cpc is 'Cost per click, in the currency used by the tool that created the list. If several lines contain the query, the highest cost applies.';
 comment on column list_queries.difficulty is 'Difficulty of ranking, according to the tool that created the list. If several lines contain the query, the highest difficulty applies.';
 comment on column list_queries.every_days is 'Interval in days at which nightly runs buy the query; null if the list sets no interval. If several lines contain the query, the shortest interval applies.';

@@ -23,7 +23,7 @@ comment on column notices.kind is 'Kind of event, such as run_finished, stop, ni
 comment on column notices.subject is 'Subject of the event: the run, the stop, the alert, the schedule with its due time, or the time since which no worker has been alive.';
 comment on column notices.told_at is 'Time at which the receiver accepted the notice. Null if the notice is waiting, was abandoned, or is covered by another notice.';
 comment on column notices.id is 'Identifier of the notice. Every attempt sends the same identifier, so that the receiver can recognise duplicates.';
-comment on column notices.part_of is 'Other notice that covers this notice. For example, a single notice can cover many nights of a schedule.';
+comment on column notices.part_of is 'Another notice that also reports this event. For example, a single notice can cover many nights of a schedule.';
 comment on column notices.noted_at is 'Time at which the event was recorded.';
 comment on column notices.said is 'Text of the notice, on one line.';
 comment on column notices.fields is 'Figures about the event, as sent in the notice.';
@@ -44,5 +44,5 @@ comment on table answer_fields is 'Fields that the API specification does not de
 comment on column answer_fields.api is 'API that answered.';
 comment on column answer_fields.place is 'Location of the field: answer or result.';
 comment on column answer_fields.field is 'Name of the field.';
-comment on column answer_fields.run_id is 'Run in whose answers the field was first found.';
+comment on column answer_fields.run_id is 'Run whose answers first contained the field.';
 comment on column answer_fields.found_at is 'Time at which the run''s answers were searched for new fields.';

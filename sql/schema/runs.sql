@@ -1,4 +1,4 @@
--- Runs of lists, their slices, and a task for each query.
+-- Runs of lists, with their slices and tasks.
 
 create table runs (
   id bigint generated always as identity primary key,
@@ -35,7 +35,7 @@ comment on column runs.run_date is 'Run date: the day that the run counts for, i
 comment on column runs.kind is 'Kind of run: manual (started by hand) or nightly (started by a schedule).';
 comment on column runs.state is 'State of the run: planning, open, done or cancelled.';
 comment on column runs.budget is 'Maximum number of credits that the run may use; null if the run has no limit of its own.';
-comment on column runs.max_age_ms is 'Maximum age in milliseconds of a stored answer that is reused, so that no new answer is bought. If the age is 0, every query is bought.';
+comment on column runs.max_age_ms is 'Maximum age in milliseconds of a stored answer that can be reused. If the age is 0, every query is bought.';
 comment on column runs.spent is 'Credits used by the run''s calls with a known cost.';
 comment on column runs.uncertain is 'Credits held for the run''s calls with an unknown outcome, because these calls may have been charged.';
 comment on column runs.reserved is 'Credits reserved for the run''s calls in flight.';
@@ -98,7 +98,7 @@ comment on column tasks.not_before is 'Time before which the task is not retried
 comment on column tasks.finished_at is 'Time at which the task ended.';
 comment on column tasks.slice is 'Slice that contains the task.';
 comment on column tasks.priority is 'Priority of the task, from 1 (bought first) to 9 (last).';
-comment on column tasks.attempts is 'Number of calls that count as attempts. Calls that the API answered with a request to slow down do not count.';
+comment on column tasks.attempts is 'Number of calls that count as attempts. Calls that received a rate-limit response do not count.';
 comment on column tasks.ambiguous is 'Number of calls that may have been charged even though no answer could be read.';
 comment on column tasks.deaths is 'Number of workers that died while a call for the task was in flight.';
 comment on column tasks.state is 'State of the task: open, answered, reused, not_asked, failed, unknown, unaffordable or cancelled. not_asked: the list or its cadence skips the query in this run, and its last answer is used. failed: the failure is final. unknown: a call may have been charged, and the query is not bought again, because no attempts are left or MILL_UNKNOWN is hold. unaffordable: the budget of the run or of its list was used up.';

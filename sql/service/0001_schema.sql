@@ -18,7 +18,7 @@ comment on column accounts.plan is 'Name of the plan. A prepaid account receives
 comment on column accounts.quota is 'Credits granted for one period, or for the whole lifetime of a prepaid account.';
 comment on column accounts.used is 'Credits used in the period, excluding reserved credits.';
 comment on column accounts.renews is 'True if the credits are renewed on the first day of each month (UTC).';
-comment on column accounts.period is 'First day of the month to which used refers.';
+comment on column accounts.period is 'First day of the month that the used column covers.';
 comment on column accounts.rate is 'Maximum number of requests per second for all keys of the account together; null if the account has no limit of its own.';
 comment on column accounts.created_at is 'Time at which the account was opened.';
 comment on column accounts.held is 'Credits reserved for requests in progress.';
@@ -179,7 +179,7 @@ comment on table kept_answers is 'Requests with an Idempotency-Key, and their an
 comment on column kept_answers.account_id is 'Account that made the request. A request with any key of the account receives the stored answer.';
 comment on column kept_answers.key is 'Idempotency-Key of the request.';
 comment on column kept_answers.asked is 'SHA-256 of the request. A different request with the same Idempotency-Key is refused.';
-comment on column kept_answers.claim is 'Token of the one request that may produce the answer. Later requests with the same Idempotency-Key wait for this answer.';
+comment on column kept_answers.claim is 'Token of the request that is allowed to produce the answer. Later requests with the same Idempotency-Key wait for this answer.';
 comment on column kept_answers.claimed_at is 'Time of the claim. A claim that is older than the longest possible duration of a request may be taken over by another request.';
 comment on column kept_answers.answer is 'Answer as JSON; null while the request is in progress.';
 comment on column kept_answers.used is 'Credits charged for the request.';

@@ -1,4 +1,4 @@
--- Marks a day if one of its compared answers was bought for a different day. Runs after the day's steps are stored.
+-- Marks a day if one of its compared answers was bought for a different day. Requires the day's stored steps.
 update finished_days
 set strays = true
 where id = :finish::bigint

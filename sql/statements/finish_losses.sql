@@ -1,5 +1,5 @@
 -- Stores the losses of top 10 positions that a day's answers confirm, and losses that are not
--- confirmed yet. Runs after the day's steps are stored.
+-- confirmed yet. Requires the day's stored steps.
 insert into finished_losses
   (finish_id, query_id, domain, base_search_id, base_run_date, base_place, position, confirmed)
 select :finish::bigint, query_id, domain, base_search_id, base_run_date, base_place, position, confirmed

@@ -2,7 +2,7 @@
 insert into finished_related (finish_id, query_id, related_search_id)
 select distinct :finish::bigint, observations.query_id, named.related_search_id
 from analysis.observations
--- Reads the related searches answer by answer. A single join would read the answers from all days.
+-- Reads the related searches one answer at a time, because a single join would read all days' answers.
 cross join lateral (
   select search_related_searches.related_search_id
   from search_related_searches

@@ -1,4 +1,4 @@
--- Stores the number of ranked queries and the clicks of each domain on a day.
+-- Stores each domain's clicks and number of ranked queries for a day.
 insert into finished_shares
   (finish_id, set_id, domain, ranked, top_3, top_10, top_20, positions, clicks)
 select :finish::bigint, set_id, domain, ranked, top_3, top_10, top_20, positions, clicks

@@ -13,7 +13,7 @@ from (
     and :from::integer = 0
     and last_seen = (select max(last_seen) from list_queries where list_id = :list::bigint)
   union all
-  -- The weight is summed over the source queries and divided by their number, so that the query counts once.
+  -- The weight is a sum over the source queries, and is divided by their number, so that the query counts once.
   select query_id, round, weight / sources
   from expansions
   where list_id = :into::bigint

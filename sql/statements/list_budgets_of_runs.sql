@@ -1,4 +1,4 @@
--- Reads the budgets for the lists and months of the runs in :runs, with the credits used or reserved by all runs.
+-- Reads the monthly list budgets that apply to the runs in :runs, with the credits used or reserved by all runs.
 select
   lists.name as list, to_char(months.month, 'YYYY-MM') as month, lists.budget,
   sum(runs.budget_used)::float8 as gone

@@ -1,12 +1,12 @@
 -- Creates the `merged` temporary table from the staged lines in :"wanted", with one row for each distinct query. The
--- row contains the first line, the most urgent priority, the highest weight, and the shortest interval and maximum age
--- of the query. The row also shows whether run :run already has the query, whether the query is skipped, and which
+-- row contains the query's first line, most urgent priority, highest weight, shortest interval and lowest maximum
+-- age. The row also shows whether run :run already has the query, whether the query is skipped, and which
 -- answer is reused.
 --
 -- :joined    tasks are added to an open run; a new run has no tasks yet
 -- :nightly   queries may be skipped, and a line's maximum age applies
 -- :own_age   lines may have a maximum age of their own
--- :dated     the plan may not be bought in full, so the times of last answers are needed
+-- :dated     the plan might not be bought in full, so the times of last answers are needed
 -- :judged    a line has an interval or a maximum age, or the list has a cadence
 -- :adaptive  the intervals of the cadence table apply as well
 -- :priced    labels or lists have shares; :classes and :credits hold known prices, :dearest the price of other classes

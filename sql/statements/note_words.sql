@@ -1,5 +1,5 @@
--- Records the dictionary entries to which the given answers refer. Like every statement that writes
--- dictionaries, it adds entries in order of id.
+-- Records the dictionary entries to which the given answers refer. Entries are added in order of
+-- id, as in every statement that writes dictionaries.
 
 insert into forgetting_words (kind, id)
 select distinct named.kind, named.id

@@ -1,6 +1,6 @@
 -- Reads the expected price and the highest price of each price class, from the last day with a call in that class.
 -- The share of tasks that failed at no cost is the median over recent days, so that one bad night does not make the
--- next night look cheap.
+-- forecast too low.
 with lately as (
   select class, task_id, outcome, credits_used, credits_reserved, sent_at, max(sent_at) over (partition by class) as last
   from (

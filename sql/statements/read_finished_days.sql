@@ -1,5 +1,5 @@
--- Reads the finished days whose sums the views use, in random order. Skips days if any of their answers, or of the
--- answers with which they are compared, are not in the database. No parameters.
+-- Reads the finished days whose sums the views use, in random order. Skips days for which an
+-- answer, or an answer compared with it, is not in the database. No parameters.
 select finished_days.id
 from finished_days
 where finished_days.made_at is not null

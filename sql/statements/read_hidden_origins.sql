@@ -1,5 +1,5 @@
--- Reads the origins of stored answers, and whether any of these origins is shown. Parameter: :asked (origins separated
--- by commas, or null for the origins that the views show).
+-- Reads the origins of stored answers, and checks whether any origin is shown. Parameter: :asked (origins separated by
+-- commas, or null for the origins that the views show).
 select
   exists (select from searches where origin = any (shown.origins)) as shown,
   (select string_agg(distinct origin, ',') from searches) as there

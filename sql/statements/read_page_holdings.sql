@@ -1,5 +1,5 @@
--- Reads a page's ranked queries and shares under all spellings of its address, day by day, counted in the same way as
--- for a domain. Parameters: :key (key of the page), :since, :until (date).
+-- Reads a page's ranked queries and shares for each day, under all spellings of its address. Counted as for a domain.
+-- Parameters: :key (key of the page), :since, :until (date).
 with showing as materialized (
   select array(select analysis.queries_showing(array[:key::text], :since::date, :until::date)) as queries
 ),

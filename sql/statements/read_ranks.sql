@@ -1,4 +1,4 @@
--- Reads the positions of the given domains for their nine most important queries each, day by day. Parameters: :domains
+-- Reads the daily positions of each given domain for its nine most important queries. Parameters: :domains
 -- (text[]), :since, :until (date).
 select domain, query_id as "queryId", q, run_date as "runDate", position, depth
 from (

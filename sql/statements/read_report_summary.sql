@@ -1,7 +1,7 @@
--- Reads the days covered by a report and their counts, from views that are already restricted to
--- the report's slice. The newest day is the newest full day of the period or, if no day is full,
--- the newest day with any answer. A slice's own query counts determine which days are full, by the
--- rule in analysis.days. Parameters: :since, :until (date, or null), :sliced (boolean).
+-- Reads a report's days and their counts, from views that are already restricted to the report's
+-- slice. The newest day is the newest full day of the period or, if no day is full, the newest day
+-- with any answer. A slice's own query counts determine which days are full, by the rule in
+-- analysis.days. Parameters: :since, :until (date, or null), :sliced (boolean).
 with told as materialized (
   select run_date, answered, thin
   from analysis.days
@@ -46,7 +46,7 @@ select
   chosen.day,
   case
     when :since::date is null then (select max(run_date) from full_days where run_date < chosen.day)
-    -- The requested first day or, if it cannot be compared, the next day that can be compared.
+    -- The requested first day or, if that day cannot be compared, the earliest full day.
     else coalesce(
       (select :since::date where exists (select from full_days where run_date <= :since::date)),
       (select min(run_date) from full_days where run_date < chosen.day)

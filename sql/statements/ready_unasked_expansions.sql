@@ -1,4 +1,4 @@
--- Makes the unasked queries of an expansion the current members of the list. A query is unasked if no run has bought
+-- Makes only the unasked queries of an expansion current in its list. A query is unasked if no run has bought
 -- it. Parameters: :into (bigint, the list), :origin.
 with unasked as (
   update expansions
@@ -14,7 +14,7 @@ with unasked as (
     ))
   returning query_id
 ),
--- The time is read once, and is later than every earlier reading of the list, even if the clock was set back.
+-- A single time for all rows, later than every earlier reading of the list even if the clock was set back.
 reading as materialized (
   select greatest(clock_timestamp(), max(last_seen) + interval '1 microsecond') as at
   from list_queries

@@ -1,9 +1,9 @@
--- Reserves calls by writing an admission decision, but only if nothing on which the decision depends has changed.
+-- Writes the reservations of an admission decision, unless data that the decision depends on has changed.
 -- Parameters: :reservation (jsonb, `Reservation` in src/core/ledger/books.ts), :trusted_after (minimum number of known
 -- prices in a class), :most_given_up (maximum number of tasks to end in one statement when a run's budget is used up),
 -- :lost_ms (time within which a lost answer may still arrive). Returns whether the decision was written, along with the
--- new calls and their tasks. Lock order: the preceding statements lock accounts, runs and lists, each in order of id.
--- This statement then locks calls and tasks. Large tables are read by arrays of keys, because a join to the reservation
+-- new calls and their tasks. Lock order: the preceding statements lock accounts, runs and lists, each in order of id;
+-- this statement locks calls and tasks. Large tables are read by arrays of keys, because a join to the reservation
 -- document may scan the whole table.
 with given as materialized (
   select
@@ -32,7 +32,7 @@ with given as materialized (
     from jsonb_to_recordset(it -> 'grants') as g (bound bigint, probe boolean)
   ) granted
 ),
--- Tasks that have changed since they were read: the task has ended, its run was closed, its query is in flight
+-- Tasks that changed after they were read: the task ended, its run was closed, its query is now in flight
 -- elsewhere, or the task can now reuse an answer.
 changed_tasks as (
   select w.id
@@ -63,7 +63,7 @@ changed_tasks as (
         and s.api = it ->> 'api'
     )
 ),
--- Runs with a budget or list budget that was changed, or used by another account or run, after the
+-- Runs whose budget or list budget was changed, or was used by another account or run, after the
 -- decision was made.
 changed_runs as (
   select w.run
@@ -124,7 +124,7 @@ fits as materialized (
     -- The balance of a new key is unknown, so only the probe that reads this balance is allowed.
     and (grants = 0 or probe or not (it ->> 'counts')::boolean or a.keys = '{}' or it ->> 'key' = any(a.keys))
     and (grants = 0 or a.in_flight + grants <= coalesce((it ->> 'most_in_flight')::integer, a.in_flight + grants))
-    -- Only a probe may cross the floor.
+    -- Only a probe may go below the floor.
     and (
       not (it ->> 'counts')::boolean
       or grants = 0

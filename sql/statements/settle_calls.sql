@@ -5,8 +5,8 @@
 -- src/core/ledger/account.ts: :grace_ms, :trusted_after, :slowdown_ms, :longest_slowdown_ms,
 -- :first_external_calls, :external_calls, :oldest_sighting_ms. Fails with QM001 if a call or a task
 -- has changed since it was read. The caller then computes the settlement again. Lock order: the
--- preceding statements lock facts, then the account, then its runs in order of id. This statement
--- then locks calls and tasks. Each row looks up its entry in the document by id, because a join
+-- preceding statements lock facts, then the account, then its runs in order of id; this statement
+-- locks calls and tasks. Each row looks up its entry in the document by id, because a join
 -- would compare every row with every entry.
 with given as materialized (
   select
@@ -37,10 +37,9 @@ changed as (
   left join tasks on tasks.id = t.id::bigint
   where tasks.xmin::text is distinct from known ->> 'version'
 ),
--- Checks a key for which no balance has been reported yet. If the balance is possible for this
--- account, the new key belongs to the same account. If the balance is not possible for this
--- account, the new key replaces the earlier key. If the earlier key is still in use, the new key is
--- foreign, and its balances are ignored.
+-- Checks a key at its first reported balance. If this account could have that balance, the new key
+-- belongs to the account. Otherwise, the new key replaces the earlier key. If the earlier key is
+-- still in use, the new key is foreign, and its balances are ignored.
 key_check as materialized (
   select
     is_known,
@@ -226,7 +225,7 @@ bounds as materialized (
   full join new_costs l on l.class = o.class
 ),
 -- Credits held for calls with an unknown outcome. A balance from a call that started long enough after a lost call
--- includes the lost call's cost. Until that balance is reported, at most the current price of the class is held.
+-- includes the lost call's cost. Until such a balance is reported, each call holds at most its class's current price.
 held as materialized (
   select
     c.id,
@@ -310,8 +309,8 @@ updated_account as (
       else accounts.drained_floor
     end,
     blind_calls = case when drained or newer then 0 else accounts.blind_calls end,
-    -- Permission to probe ends when a probe has reported the balance. Answers to earlier calls do not end the
-    -- permission.
+    -- The permission to probe ends only when a probe reports the balance, not after answers to
+    -- earlier calls.
     probe_granted = accounts.probe_granted and not coalesce((drained or newer) and seen_at >= accounts.last_probe_at, false),
     keys = case
       when told_balance is null or is_foreign then accounts.keys
@@ -389,7 +388,7 @@ cleared_stops as (
 updated_calls as (
   update calls
   set
-    -- A repeated call may have been charged at any time until now. The end time of a call must not be before its start
+    -- A repeated call may have been charged at any time up to now. The end time of a call must not be before its start
     -- time, even if the database clock was set back.
     finished_at = greatest(calls.sent_at, case
       when calls.asked_again > 0 and endings -> calls.id::text ->> 'outcome' = 'settled' then clock_timestamp()
@@ -441,8 +440,7 @@ updated_runs as (
       select r.run, r.spent, r.uncertain, r.reserved
       from given, jsonb_to_recordset(it -> 'runs') as r (run bigint, spent bigint, uncertain bigint, reserved bigint)
       union all
-      -- Reductions in the amounts held for lost calls, except for calls whose cost is already
-      -- included in a balance.
+      -- Reductions in the amounts held for lost calls whose cost is not yet included in a balance.
       select run_id, 0, bound - credits_reserved, 0
       from held
       where not washed

@@ -1,4 +1,4 @@
--- Stores the final lines of each statement, which no open call can change. Must run in a
+-- Stores the final lines of each statement. No open call can change these lines. Must run in a
 -- "repeatable read" transaction.
 with locked as (
   -- A transaction that changes a call updates the same row, so either that transaction waits or
@@ -40,7 +40,7 @@ marks as (
       )
     order by account_id, line desc
   ) as last
-  -- An older mark for the same line is no longer valid.
+  -- Replaces an older mark for the same line.
   on conflict (account_id, line) do update
   set next_seq = excluded.next_seq, next_id = excluded.next_id, ended_at = excluded.ended_at
   returning account_id, line

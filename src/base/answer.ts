@@ -63,7 +63,7 @@ export interface Answer {
   readonly sentiment: string | null
   readonly creditsUsed: number | null
   readonly creditsRemaining: number | null
-  /** Greatest position, or null if no result has a position. */
+  /** Last position, or null if no result has a position. */
   readonly depth: number | null
   readonly replaced: number
   /** Reason why the body is not a readable answer to the query, or null. If the reason is set, all lists are empty. */

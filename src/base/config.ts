@@ -147,7 +147,7 @@ class SettingsReader {
     const problems = this.problems.length
     if (url === undefined && keyGiven && this.sources.get('SEARCH_API_URL')?.shown === '') {
       this.problems.push(
-        'SEARCH_API_URL: expected an address because a key is set, got nothing; set the address of the API that issued the key',
+        'SEARCH_API_URL: not set, although a key is set; set the address of the API that issued the key',
       )
     }
     if (url !== undefined && !keyGiven && this.sources.get('SEARCH_API_KEY')?.shown === '') {
@@ -202,7 +202,7 @@ function readDotenv(): Layer {
     const rest = text.split('\n').filter((line) => !broken.includes(line))
     // The parser drops the last line if its closing quote is missing, so one more line is appended.
     const read = parseEnv(`${rest.join('\n')}\n_=_`)
-    // Lines without a value get names that no setting can have, so that they are reported.
+    // A line without a value gets a name that no setting can have, so that it is reported as broken.
     return { ...read, ...Object.fromEntries(broken.map((line) => [`${line}\n`, 'no value'])) }
   } catch (cause) {
     throw unreadable(file, cause, 'a folder; remove it, or put a file in its place')
@@ -218,7 +218,7 @@ function linesWithoutValue(text: string): string[] {
     .filter((line) => line.trim() !== '' && !/^\s*#/.test(line) && !line.includes('='))
 }
 
-// A misspelled credit floor would silently leave the default in force, so misspelled settings are detected.
+// Misspelled settings are detected, because a misspelled credit floor would silently have no effect.
 
 type SettingSource = 'flag' | 'environment' | '.env' | 'default'
 
@@ -266,7 +266,7 @@ function isMeantAsSetting(name: string, source: SettingSource, layers: Layers): 
   return names.some((setting) => {
     if (!isNear(plain, setting, 1)) return false
     if (source === 'environment' && alsoOfOthers.test(setting)) return false
-    // If the setting also has a value under its own name, the similar name belongs to another program.
+    // If the setting itself also has a value, the similar name is assumed to belong to another program.
     return !layers.some(([from, layer]) => from !== 'default' && isSet(layer, setting))
   })
 }
@@ -292,7 +292,7 @@ function brokenLine(name: string): string[] {
   })
   if (found === undefined) return []
   return [
-    `${found}: expected NAME=value on a separate line in .env, got other text on that line or on the previous line`,
+    `${found}: expected NAME=value on its own line in .env, got other text on that line or the line above it`,
   ]
 }
 

@@ -81,7 +81,7 @@ const unreadableReasons: Readonly<Record<string, string>> = {
   ENOTDIR: 'a path that uses a file as a folder; check the path',
 }
 
-/** Explains why a file cannot be read, and what to do. `folder` is the advice if the path is a folder. */
+/** Explains why a file cannot be read, and what to do. `folder` is the advice for folders. */
 export function unreadable(shown: string, cause: unknown, folder: string): Misuse {
   const code = codeOf(cause) ?? 'an error'
   const got = code === 'EISDIR' ? folder : (unreadableReasons[code] ?? code)

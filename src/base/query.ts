@@ -42,17 +42,17 @@ export function canonicalText(text: string): string {
     .normalize('NFC')
 }
 
-/** Returns a query's key. Queries with equal keys get equal results, so paying for both would waste credits. */
+/** Returns a query's key. Queries with the same key get the same results, so paying for both would waste credits. */
 export function queryKey(query: Query): QueryKey {
   return keyOf(query.q, requestTail(query))
 }
 
-/** Returns the part of the key's input that follows the text. Equal parameters always produce the same part. */
+/** Returns the part of the key's input that follows the text. Equal parameters always produce equal strings. */
 export function requestTail({ location, hl, gl, num, device }: Omit<Query, 'q'>): string {
   return JSON.stringify([location, hl, gl, num, device]).slice(1)
 }
 
-/** Computes a key from the text and the tail: the hash of `JSON.stringify(['1', q, location, hl, gl, num, device])`. */
+/** Computes a query's key: the hash of `JSON.stringify(['1', q, location, hl, gl, num, device])`. */
 export function keyOf(q: string, tail: string): QueryKey {
   return hash('sha256', `["1",${JSON.stringify(q)},${tail}`, 'hex') as QueryKey
 }
@@ -67,15 +67,15 @@ export function queryIdBytes(key: QueryKey): string {
 }
 
 /**
- * Returns the id of a dictionary row: the first 16 bytes of the sha256 of its kind and parts, joined by the unit
- * separator, as a uuid. All hosts compute the same id without a round trip.
+ * Hashes a dictionary row's kind and parts, joined by the unit separator, with sha256. The first 16 bytes are the
+ * row's id, as a uuid. All hosts compute the same id without a round trip.
  */
 export function contentId(kind: string, ...parts: readonly string[]): string {
   const hex = hash('sha256', join(kind, parts), 'hex')
   return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-${hex.slice(12, 16)}-${hex.slice(16, 20)}-${hex.slice(20, 32)}`
 }
 
-/** Returns the same id as `contentId` in half the time, as 16 characters, one per byte. */
+/** Returns the id from `contentId` as 16 characters, one per byte, in half the time. */
 export function idBytes(kind: string, ...parts: readonly string[]): string {
   return hash('sha256', join(kind, parts), 'binary').slice(0, 16)
 }

@@ -40,7 +40,7 @@ export async function pause(ms: number, signal?: AbortSignal): Promise<void> {
 /** Time limit for closing each resource. Resources that are still open are closed when the process ends. */
 const patienceMs = 30_000
 
-/** Closes all resources in reverse order of opening, and reports all failures together. */
+/** Closes all resources, last opened first, and reports all failures together. */
 export class Closers {
   readonly #open: { name: string; close: () => Promise<unknown> }[] = []
 
@@ -69,7 +69,7 @@ const inTurn: (() => void)[] = []
 
 /**
  * Resolves after all earlier callers have had a turn of the event loop. Hundreds of answers are parsed in separate
- * turns, and PostgreSQL's replies are read between turns. A transaction that waits for a reply may have locked a row
+ * turns, so that PostgreSQL's replies are read in between. A transaction that waits for a reply may have locked a row
  * that all workers need.
  */
 export function yieldInTurn(): Promise<void> {

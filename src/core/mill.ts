@@ -19,7 +19,7 @@ import type { SliceQueue } from './queue/slice-jobs.ts'
 import { installationId } from './queue/open-slices.ts'
 import type { QueuePlace } from './queue/queue.ts'
 
-/** Components that commands share, which are closed when the command ends. */
+/** Components that commands share. They are closed when the command ends. */
 export interface Mill {
   readonly config: Config
   readonly db: Database
@@ -42,7 +42,7 @@ interface MillOptions {
   readonly name: string
   /** Number of database connections, excluding the queue's own pool. */
   readonly connections?: number
-  /** True if the process repeats the same statements, which all look up rows by key. */
+  /** True if all of the process's statements are repeated and look up rows by key. */
   readonly byKey?: boolean
   /** True if the process only reads. The database rejects all changes by a read-only process. */
   readonly reading?: boolean

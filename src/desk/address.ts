@@ -14,7 +14,7 @@ const uuid = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i
 /** Path parameters and filters in an address. All values are untrusted. */
 export class PageAddress {
   readonly #path: Readonly<Record<string, string>>
-  /** Filters as typed, for forms that show them again. */
+  /** Filters as typed, to be shown again in forms. */
   readonly filters: URLSearchParams
 
   constructor(path: Readonly<Record<string, string>>, filters: URLSearchParams) {
@@ -26,7 +26,7 @@ export class PageAddress {
     return this.#path[name] ?? ''
   }
 
-  /** Number in the path. Any other text is treated as not found. */
+  /** Number in the path. Throws `NotThere` for any other text. */
   id(name: string): number {
     const text = this.part(name)
     const id = Number(text)
@@ -87,7 +87,7 @@ export class PageAddress {
     return text === null ? null : expectDay(name, text)
   }
 
-  /** A missing end defaults to `today`. A missing start defaults to the day that makes the period `days` days long. */
+  /** A missing end defaults to `today`. If the start is missing, the period is `days` days long. */
   span({ today, days }: { today: string; days: number }): DaySpan {
     const until = this.day('until') ?? today
     const since = this.day('since') ?? daysBefore(until, days - 1)

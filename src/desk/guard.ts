@@ -25,7 +25,7 @@ function refused(message: string): HTTPException {
 
 export type HostGuard = ReturnType<typeof hostGuard>
 
-/** Decides, based on headers, whether a request may be answered. */
+/** Decides from a request's headers whether it may be answered. */
 export function hostGuard(host: string, publicUrl: URL | null, sessions: Sessions | null) {
   const names = namesOf(host, publicUrl)
   return {
@@ -33,7 +33,7 @@ export function hostGuard(host: string, publicUrl: URL | null, sessions: Session
     sessions,
     /** True if the desk is reached over TLS. */
     secure: publicUrl?.protocol === 'https:',
-    /** Rejects other sites: their names may resolve to this address (DNS rebinding), and their pages may send requests. */
+    /** Rejects requests with another host name (DNS rebinding) and requests from other sites' pages. */
     checkSource: (c: Context<DeskEnv>): void => {
       const named = hostOf(c.req.header('host'))
       if (named === null || !(isLoopback(named) || names.has(named))) {
@@ -128,7 +128,7 @@ export function addDoor(
   })
 }
 
-/** Accepts only a path on the desk: a redirect to another site would abuse the visitor's trust. */
+/** Accepts only paths on the desk, because a redirect to another site would abuse the visitor's trust. */
 function localPath(to: string | undefined): string {
   const base = 'http://desk.invalid'
   const url = to?.startsWith('/') === true ? parseUrl(to, base) : null
@@ -196,7 +196,7 @@ export function openSessions(password: Secret, port: number) {
   }
 }
 
-/** Hash of a token, so that a memory dump contains no tokens. */
+/** Hashes a token, so that a memory dump contains no tokens. */
 function fingerprint(token: string): string {
   return createHash('sha256').update(token).digest('base64')
 }

@@ -31,7 +31,7 @@ export function livePages(desk: DeskGround, pages: readonly DeskPage[]) {
     /** Sends events while the page is open and its visitor is signed in. */
     open: (c: Context<DeskEnv>, admitted: () => boolean): Response => {
       const next = events.get(c.req.query('page') ?? '')
-      if (next === undefined) throw new NotThere('This live page does not exist.')
+      if (next === undefined) throw new NotThere('There is no live page at this address.')
       if (visitors >= mostVisitors)
         return c.text('Too many live pages are open.\n', 503, pageHeaders)
       const headers = {
@@ -61,7 +61,7 @@ export function livePages(desk: DeskGround, pages: readonly DeskPage[]) {
   }
 }
 
-/** Returns the HTML of the page's parts by element id, or the reason why the page could not be read. */
+/** Returns the HTML of the page's parts, keyed by element id, or the reason why the page could not be read. */
 async function lookAt(desk: DeskGround, page: DeskPage, signal: AbortSignal): Promise<string> {
   const found = { parts: {}, problem: null as string | null }
   try {

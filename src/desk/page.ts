@@ -31,7 +31,7 @@ export async function openReading(
     mill,
     /** Pool for statements that run as in `npm run sql`, in the read-only role. */
     pool: analyst ?? mill.pool,
-    /** True if `pool` uses an analyst's login, whose rights no statement can exceed. */
+    /** True if `pool` uses an analyst's login, which limits what statements can do. */
     walled: analyst !== null,
     today: localDate(config.zone, new Date()),
     /** Origins of the answers shown, such as `live,sandbox`. */
@@ -43,14 +43,14 @@ export async function openReading(
     /** Reads a snapshot of the data that analysts may read, in the read-only role. */
     answers: <T>(read: (db: Database) => Promise<T>) =>
       readSnapshot(mill.db, { ...snapshot, role: reader }, read),
-    /** Reads a snapshot of everything, including internal tables. */
+    /** Reads a snapshot of all data, including internal tables. */
     books: <T>(read: (db: Database) => Promise<T>) =>
       readSnapshot(mill.db, snapshot, async (db) => {
         // Parallel workers would take nearly twice the CPU time for a small gain in speed.
         await sql`set local max_parallel_workers_per_gather = 0`.execute(db)
         return read(db)
       }),
-    /** Reads optional data from any table. Returns null if reading takes longer than a second. */
+    /** Reads nonessential data from any table. Returns null if reading takes longer than a second. */
     briefly: <T>(read: (db: Database) => Promise<T>) =>
       inTime(readSnapshot(mill.db, { ...snapshot, timeoutMs: brieflyMs }, read)),
   }
@@ -74,7 +74,7 @@ export function pagePlace(
     today,
     origins,
     suspects,
-    /** Builds a desk address that keeps the filters of every page; null if it can't be linked from this page. */
+    /** Builds a desk address with the filters that all pages share; null if this page can't link to it. */
     href: (
       to: string,
       filters: Readonly<Record<string, string | number | null>> = {},
@@ -87,14 +87,14 @@ export function pagePlace(
     },
     /** Builds an element id. Parts that occur more than once need distinct ids. */
     id: (name: string) => name,
-    /** True in a report file, where a form has no server to send requests to. */
+    /** True in a report file, where forms have no server to submit to. */
     still: false as boolean,
   }
 }
 
 export interface View {
   readonly title: string
-  /** A sentence below the title that describes the page's contents and filters. */
+  /** Sentence that describes the page's contents and filters, shown below the title. */
   readonly lead?: Html | string
   readonly body: Html
   /** True if the contents do not depend on the selected origins. */
@@ -107,7 +107,7 @@ export type LiveParts = Readonly<Record<string, Html>>
 export interface DeskPage {
   /** Path pattern, such as `/nights/:schedule/:date`. */
   readonly path: string
-  /** Name in the navigation. Pages without a name are reached by links. */
+  /** Name in the navigation. Pages without a name are reached only through links. */
   readonly nav?: string
   /** Area of the desk that the page belongs to. Each area has one entry in the navigation. */
   readonly area?: string | undefined

@@ -1,6 +1,6 @@
-// Caches figures that are computed from stored days, for each database. The same key always has the same figures.
+// Caches figures computed from stored days, separately for each database. The figures for a key never change.
 
-/** Returns a function that reads figures on a key's first use. Without a key, it reads them every time. */
+/** Returns a function that caches figures by key. Without a key, figures are always read again. */
 export function storedFigures<Figures>(most: number) {
   const known = new WeakMap<object, Map<string, Figures>>()
   return async (database: object, key: string | null, read: () => Promise<Figures>) => {

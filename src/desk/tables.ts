@@ -26,7 +26,7 @@ const restMs = 1_000
 const originsForMs = 10_000
 const forecastForMs = 2_000
 const forecastMs = 2_000
-/** Error codes for objects that do not exist, because the database was migrated to another release after it was opened. */
+/** Error codes for missing objects: the database was migrated to another release after the desk had opened it. */
 const otherSchema = /^(42P01|42703|42883|3F000)$/
 
 async function openTables(config: Config, say: (line: string) => void) {
@@ -93,7 +93,7 @@ export function deskTables(config: Config, say: (line: string) => void) {
 // Limits repeated reads to about a twentieth of the time, so that a slow database is not queried continuously.
 const restShare = 20
 
-/** Returns a function that reads a value once for all callers, and keeps it for at least the given time. */
+/** Returns a function that reads a value, and shares it among callers for at least the given time. */
 export function recent<Value>(leastMs: number, look: () => Promise<Value>): () => Promise<Value> {
   let reading: Promise<Value> | null = null
   return () => {

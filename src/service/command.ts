@@ -23,14 +23,14 @@ export async function runService(call: Call<ServiceFlags>): Promise<Exit> {
   const logged = wordFlag('log', options.log, ['requests', 'none'])
   const flags = options.publicUrl === undefined ? {} : { SERVICE_PUBLIC_URL: options.publicUrl }
   const config = readConfig(env, flags)
-  // Error responses link to a help page, and no default address works for clients on all interfaces.
+  // Links in error responses need an address that all clients can reach, which has no default in this case.
   if (config.publicUrl === null && ['0.0.0.0', '::'].includes(options.host)) {
     throw new Misuse(
-      `expected SERVICE_PUBLIC_URL to be set with --host ${options.host}, got nothing; set --public-url to the address at which clients reach the service`,
+      `SERVICE_PUBLIC_URL is not set, but --host ${options.host} requires it; set --public-url to the address at which clients reach the service`,
     )
   }
   const log = await openLog('service')
-  // Requests are logged at the `info` level, problems at higher levels.
+  // Requests are logged at the `info` level, and problems at higher levels.
   if (logged === 'none') log.level = 'warn'
   const opened = await startService({
     upstream: wordFlag('upstream', options.upstream ?? config.upstream, upstreams),

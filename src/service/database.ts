@@ -1,4 +1,4 @@
-// Opens the service's tables, applies its migrations, and runs the statements of searches.
+// Opens the service's tables, applies its migrations, and runs its search statements.
 
 import { hash } from 'node:crypto'
 import { readdirSync, readFileSync } from 'node:fs'
@@ -57,7 +57,7 @@ async function prepare(connectionString: string): Promise<string> {
   })
   try {
     await refusePooler(client)
-    // Arbitrary lock key: services that start at the same time migrate one after another.
+    // The lock, whose key is arbitrary, makes services that start together migrate in turn.
     await client.query('select pg_advisory_lock(7361001)')
     await migrate(client)
     return await findTrigrams(client)
@@ -144,7 +144,7 @@ export async function withStatements<T>(
     return result
   } finally {
     signal.removeEventListener('abort', cancel)
-    // After a cancel request, the connection is closed, because a late request must not cancel the next search.
+    // After a cancel request, the connection is closed, because a late request could cancel the next search.
     client.release(broken || signal.aborted)
   }
 }

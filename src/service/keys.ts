@@ -100,7 +100,7 @@ export class Keys {
     return { ...issued, key }
   }
 
-  /** Revokes a key, given by its number or in full. Returns false if the key does not exist. */
+  /** Revokes a key by its number or its full text. Returns false if the key does not exist. */
   async revoke(given: string): Promise<boolean> {
     const { rowCount } = await this.#pool.query(
       'update keys set revoked_at = least(revoked_at, now()) where id = $1 or hash = $2',
@@ -130,7 +130,7 @@ export class Keys {
     return remaining
   }
 
-  /** Gives an account a plan, and returns the new balance. Credits used this month under another plan count as used. */
+  /** Gives an account a plan, and returns the new balance. Credits used this month under another plan still count. */
   async changePlan({ account, plan }: { account: number; plan: string }): Promise<number> {
     const { remaining } = await this.#one<{ remaining: number }>(
       `update accounts

@@ -32,7 +32,7 @@ let accepting: Promise<void> | null = null
 
 /**
  * Waits until all waiting connections are accepted, or until a time limit. Node accepts one connection per turn of its
- * event loop, so a new client would otherwise wait for hundreds of turns that are filled by searches.
+ * event loop, so a new client might otherwise wait for hundreds of turns, each busy with searches.
  */
 export function untilAccepted(): Promise<void> {
   return (accepting ??= acceptAll().finally(() => (accepting = null)))
@@ -42,13 +42,13 @@ async function acceptAll(): Promise<void> {
   const end = performance.now() + 250
   for (let before = -1; accepted > before && performance.now() < end;) {
     before = accepted
-    // The first call may end in a turn that has already begun. Connections are accepted between the two calls.
+    // The first call may end in the current turn of the event loop. Connections are accepted between the two calls.
     await setImmediate()
     await setImmediate()
   }
 }
 
-// Refusals for input that Node rejects before it becomes a request, by error code.
+// Refusals for requests that Node itself rejects, by error code.
 const rejections: Readonly<Record<string, Refusal | undefined>> = {
   HPE_HEADER_OVERFLOW: new Refusal(431, 'The request is too large'),
   ERR_HTTP_REQUEST_TIMEOUT: new Refusal(408, 'The request took too long'),
@@ -109,14 +109,14 @@ export function bindLoopback(server: Server, port: number): Promise<string> {
 }
 
 async function bind(server: Server, where: { host: string; port: number }): Promise<string> {
-  // A client that does not fit into the backlog retries only after several seconds.
+  // If the backlog is full, a client retries only after several seconds.
   server.listen({ port: where.port, host: where.host, backlog: 4096 })
   await once(server, 'listening').catch((cause: unknown) => {
     const text = `cannot listen on port ${where.port} on ${where.host}: ${codeOf(cause) ?? reasonOf(cause)}; choose another port or address with --port or --host`
     throw new Unreachable(text, { cause })
   })
   const { port } = server.address() as AddressInfo
-  // If the service listens on all interfaces, the URL contains an address that a user can type.
+  // If the service listens on all interfaces, the URL contains the loopback address.
   const host = where.host === '0.0.0.0' || where.host === '::' ? '127.0.0.1' : where.host
   return `http://${host.includes(':') ? `[${host}]` : host}:${port}`
 }
@@ -158,16 +158,16 @@ export async function closeServer(server: http.Server, graceMs: number): Promise
 
 const largestBody = 65_536
 
-/** Discards a body. A request whose body is cut off must be neither searched nor charged. */
+/** Discards a body. If the body is cut off, no search may be made or charged. */
 async function readAway(request: http.IncomingMessage): Promise<Refusal | 'broken' | null> {
   const length = Number(request.headers['content-length'] ?? 0)
   const chunked = request.headers['transfer-encoding'] !== undefined
   if (!chunked && length === 0) return null
-  // After an Upgrade header, Node reads no body, whether the upgrade is accepted or not.
+  // Node never reads the body of a request with an Upgrade header.
   if (request.headers.upgrade !== undefined) {
     return new Refusal(400, 'A request that asks for another protocol must not have a body')
   }
-  const tooLarge = new Refusal(413, 'The body is too large; no body is needed')
+  const tooLarge = new Refusal(413, 'The body is too large; send no body')
   if (length > largestBody) return tooLarge
   let size = 0
   try {

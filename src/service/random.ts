@@ -2,11 +2,11 @@
 
 export type Random = () => number
 
-/** Opens a stream of numbers in [0, 1), good enough for generated answers, but not for secrets. */
+/** Returns a random number generator for [0, 1), good enough for generated answers but not for secrets. */
 export function seeded(text: string): Random {
   let [a, b, c, d] = spread(text)
   return () => {
-    // sfc32: small, fast, and passes the usual statistical tests.
+    // sfc32 is small and fast, and passes the usual statistical tests.
     const sum = (a + b + d) | 0
     d = (d + 1) | 0
     a = b ^ (b >>> 9)

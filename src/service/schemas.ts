@@ -124,7 +124,7 @@ const organicResult = z
     position: z.int().min(1).describe('Rank from 1, without gaps.'),
     title: z.string(),
     url: z.url(),
-    snippet: z.string().describe('Plain text. Not in the specification: may be empty.'),
+    snippet: z.string().describe('Plain text. It may be empty (not in the specification).'),
     domain: z.string().describe('Host name of url.'),
   })
   .openapi('OrganicResult')
@@ -167,7 +167,7 @@ export const searchResponse = z
   })
   .openapi('SearchResponse', {
     description:
-      'Not in the specification: the first ten fields are always present; lists may be empty.',
+      'Not in the specification: the first ten fields are always present, and lists may be empty.',
   })
 
 export type NamedEntity = z.infer<typeof entity>

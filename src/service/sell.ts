@@ -150,7 +150,7 @@ const settleText = `
 /** Number of seconds for which an idempotency key returns the same answer. */
 export const replaySeconds = 86_400
 
-/** Returns the stored answer, or claims the right to answer. Waits while another request is answering. */
+/** Returns the stored answer, or claims the right to answer. Waits while another request holds that right. */
 export async function claimAnswer(pool: pg.Pool, order: PaidSearch, leaseMs: number) {
   const { gone, idempotencyKey: key } = order
   const asked = hash('sha256', identityOf(order.search), 'buffer')
@@ -195,7 +195,7 @@ export async function claimAnswer(pool: pg.Pool, order: PaidSearch, leaseMs: num
   }
 }
 
-/** Returns the same string for equal requests. A parameter with its default value is equal to an absent parameter. */
+/** Returns the same string for equal requests. A parameter with its default value counts as absent. */
 function identityOf(search: Search): string {
   const hl = search.hl?.toLowerCase() === 'en' ? null : search.hl
   const device = search.device === 'desktop' ? null : search.device

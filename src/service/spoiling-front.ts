@@ -47,7 +47,7 @@ export async function openFront(behind: string, credits: number) {
     set: (next: NightFault | null) => {
       fault = next
     },
-    /** Adds credits to the balance, like a top-up, or subtracts credits, like external spend. */
+    /** Adds credits to the balance, as a top-up does, or subtracts them, as external spend does. */
     change: (more: number) => {
       balance += more
     },

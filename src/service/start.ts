@@ -1,4 +1,4 @@
-// Starts the search service: opens its components, answers requests, and cleans up after requests that died.
+// Starts the search service: opens its components, answers requests, and cleans up after interrupted requests.
 
 import type pg from 'pg'
 import { Misuse } from '../base/errors.ts'
@@ -88,7 +88,7 @@ function openSources(options: ServiceOptions, tables: Tables, log: Log) {
   if (upstream === 'mock') return { mock, provider: mock }
   if (upstream === 'local') return { mock, provider: openLocal(tables, drift) }
   if (url) return { mock, provider: openSearxng(url, log, options.upstreamMs) }
-  const problem = 'expected SEARXNG_URL to be set with UPSTREAM=searxng, got nothing'
+  const problem = 'UPSTREAM=searxng requires SEARXNG_URL, which is not set'
   throw new Misuse(`${problem}; set it to the address of SearXNG`)
 }
 
@@ -96,11 +96,11 @@ function openSources(options: ServiceOptions, tables: Tables, log: Log) {
 export async function sweep(pool: pg.Pool, log: Log, keepMs: number): Promise<void> {
   try {
     const { rowCount: refunded } = await pool.query(refundOrphans)
-    if (refunded) log.warn({ refunded }, 'requests of processes that had ended were refunded')
+    if (refunded) log.warn({ refunded }, 'interrupted requests of ended processes were refunded')
     await pool.query(
       `delete from kept_answers where claimed_at < now() - make_interval(secs => ${replaySeconds})`,
     )
-    // The number of queries and their cost remain.
+    // Keeps the number and cost of the queries.
     await pool.query(
       `update usage set q = ''
       where q <> ''
@@ -109,7 +109,7 @@ export async function sweep(pool: pg.Pool, log: Log, keepMs: number): Promise<vo
       [keepMs / 1000],
     )
   } catch (error) {
-    // The sweep is repeated every minute, and requests report an unreachable database themselves.
+    // The sweep runs again in a minute, and each request reports an unreachable database.
     log.error({ err: error }, 'the sweep of unfinished requests failed')
   }
 }

@@ -4,6 +4,12 @@
 create function pg_temp.content_id(variadic parts text[]) returns uuid language sql immutable as $$
   select encode(substr(sha256(convert_to(array_to_string(parts, chr(31)), 'UTF8')), 1, 16), 'hex')::uuid
 $$;
+create function pg_temp.page_id(url text, url_key text) returns uuid language sql immutable as $$
+  select encode(
+    substr(uuid_send(pg_temp.content_id('page', url_key)), 1, 4) || substr(uuid_send(pg_temp.content_id('page', url)), 5),
+    'hex'
+  )::uuid
+$$;
 create function pg_temp.chance(seed text) returns double precision language sql immutable as $$
   select (hashtextextended(seed, 7) & 1048575) / 1048576.0::double precision
 $$;
@@ -61,7 +67,7 @@ insert into domains (id, host, site)
 select distinct pg_temp.content_id('domain', host), host, 'example.com'
 from bench_pages;
 insert into pages (id, domain_id, url, url_key)
-select pg_temp.content_id('page', url), pg_temp.content_id('domain', host), url, url_key
+select pg_temp.page_id(url, url_key), pg_temp.content_id('domain', host), url, url_key
 from bench_pages;
 
 insert into runs (list_id, run_date, kind, state, rows, accepted, created_at, finished_at)
@@ -119,7 +125,7 @@ join bench_pages on kind = 'every' and pg_temp.chance(n || 'every' || nth) < 0.1
 insert into organic_results (search_id, ordinal, position, page_id, domain_id, title, snippet)
 select
   search_id, place, place,
-  pg_temp.content_id('page', url), pg_temp.content_id('domain', host),
+  pg_temp.page_id(url, url_key), pg_temp.content_id('domain', host),
   'Page ' || nth || ' of ' || kind || ' ' || owner,
   'What page ' || nth || ' says about ' || kind || ' ' || owner || ', in a sentence of the usual length of a snippet.'
 from (

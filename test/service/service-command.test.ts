@@ -70,7 +70,7 @@ describe('the service command', () => {
     async (host) => {
       const { code, stderr } = await run('service', ['--host', host], env)
       expect(code).toBe(2)
-      expect(stderr).toMatch(/^error: expected SERVICE_PUBLIC_URL .*--public-url/m)
+      expect(stderr).toMatch(/^error: SERVICE_PUBLIC_URL is not set.*--public-url/m)
     },
   )
 

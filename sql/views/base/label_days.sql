@@ -1,4 +1,4 @@
--- Number of queries with each label that were planned and answered on each day.
+-- Number of queries planned and answered on each day, by label.
 create or replace view analysis.label_days as
 select
   run_date,
@@ -10,7 +10,7 @@ select
 from analysis.label_sets
 cross join unnest(array_remove(labels, '*') || '*'::text) as tag
 group by run_date, tag collate "C";
-comment on view analysis.label_days is 'Number of queries with each label that were planned and answered on each day.';
+comment on view analysis.label_days is 'Number of queries planned and answered on each day, by label.';
 comment on column analysis.label_days.queries is 'Number of queries with the label that have an observation on the run date.';
 comment on column analysis.label_days.weight is 'Sum of the weights of the queries with an observation.';
 comment on column analysis.label_days.planned is 'Number of planned queries with the label.';

@@ -1,4 +1,4 @@
--- Number of queries in each set of labels that were planned and answered on each day, computed from the answers.
+-- Number of planned and answered queries in each set of labels on each day, computed from the answers.
 create or replace view analysis.live_labels as
 select run_date, analysis.set_id(labels) as set_id, labels, queries, weight, planned, planned_weight
 from (

@@ -1,4 +1,4 @@
--- Domains that lost a position in the top ten in two consecutive answers, computed from the answers.
+-- Domains that lost a top ten position, as confirmed by two consecutive answers; computed from the answers.
 create or replace view analysis.live_losses as
 with answers as materialized (
   select

@@ -25,7 +25,7 @@ left join (
       ))
       -- The divisor is the difference that would result if every page were replaced. This
       -- difference is computed from the actual positions, because two pages may share a position,
-      -- and positions may be empty.
+      -- and a position may have no page.
       / nullif(sum(greatest(places + 1 - position, 0) + greatest(places + 1 - previous_position, 0)), 0)::double precision,
       0
     ) as volatility,

@@ -34,7 +34,7 @@ from (
     and coalesce((searches.id = reused.id)::integer, 1) <> 0
   where searches.parse_error is null
     and (not runs.suspect or (select analysis.shows_suspects()))
-    -- This condition is evaluated only once. The condition is usually false, so no answer is looked up.
+    -- This condition is evaluated once. If no answers are quarantined, no answers are looked up.
     and case when (select exists (select from public.quarantine) and not analysis.shows_suspects())
       then (searches.id not in (select search_id from public.quarantine))::integer
       else 1
@@ -46,7 +46,7 @@ from (
       then (runs.run_date not in (select away_days.run_date from analysis.away_days))::integer
       else 1
     end <> 0
-    -- Without a slice, nothing is looked up. The planner expects "<>" to be true for nearly all rows.
+    -- Without a slice, no labels are looked up. The planner expects "<>" to be true for nearly all rows.
     and case when (select analysis.slice() is not null)
       then (coalesce(
         (

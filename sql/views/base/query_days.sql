@@ -7,8 +7,7 @@ select
   days.tags,
   -- Labels for parameters and labels from lists share a column, so that slices need only this column.
   case
-    -- If a label from a list is spelled like a label for a parameter, the label is counted only
-    -- once.
+    -- A label that comes both from a list and from a parameter is counted only once.
     when days.tags && kinds.labels
       then array(select distinct label from unnest(days.tags || kinds.labels) as label order by label)
     else days.tags || kinds.labels
@@ -35,6 +34,6 @@ left join queries on queries.id = days.query_id
 cross join lateral (
   select analysis.kinds_of(queries.device, queries.gl, queries.hl, queries.location) || days.lists as labels
 ) as kinds;
-comment on view analysis.query_days is 'Labels and weight of each query on each day, over all lists in which the query was asked. The labels of these lists are combined, and the highest weight counts.';
+comment on view analysis.query_days is 'Labels and weight of each query on each day, over all lists in which the query was asked. These lists'' labels are combined, and the highest weight is used.';
 comment on column analysis.query_days.tags is 'Labels of the query, from the lists.';
-comment on column analysis.query_days.slices is 'Labels of the query, including device=, country=, language= and place= for its parameters and list= for the lists in which it was asked.';
+comment on column analysis.query_days.slices is 'Labels of the query, including its parameters (device=, country=, language=, place=) and the lists in which it was asked (list=).';

@@ -1,4 +1,4 @@
--- Each organic result with the domain to which it is attributed, as defined by this view.
+-- Organic results with their domains. This view defines how results are attributed to domains.
 create or replace view public.result_domains as
 select
   organic_results.search_id,

@@ -18,7 +18,7 @@ where finished_days.made_at is not null
   and finished_days.basis = (select analysis.basis())
   and case when (select analysis.slice() is not null) then analysis.holds(sets.labels)::integer else 1 end <> 0
 union all
--- Reads the rows day by day. A single query would be planned for all days, even if only a few days are needed.
+-- Reads the rows day by day, because a single query would be planned for all days even if few are needed.
 select
   unfinished_days.run_date, found.set_id, found.labels collate "C", found.domain collate "C", found.ranked, found.top_3,
   found.top_10, found.top_20, found.positions, found.clicks

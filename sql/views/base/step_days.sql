@@ -93,7 +93,7 @@ comment on column analysis.step_days.compared_depth is 'Number of positions that
 comment on column analysis.step_days.entered is 'Number of pages that entered the top 10.';
 comment on column analysis.step_days.left_top_10 is 'Number of pages that left the top 10.';
 comment on column analysis.step_days.stayed is 'Number of pages that are in the top 10 of both answers.';
-comment on column analysis.step_days.switched is 'Domains whose best page differs from their best page in the previous answer; null if not computed.';
+comment on column analysis.step_days.switched is 'Domains whose best page has changed since the previous answer; null if not computed.';
 comment on column analysis.step_days.came is 'Pages that entered positions 1 to 10, each as a hash of its address; null if not computed.';
 comment on column analysis.step_days.retitled is 'Domains with a page whose title has changed since the previous answer; null if not computed.';
 comment on column analysis.step_days.relabelled is 'True if the intent or sentiment has changed since the previous answer; null if not computed.';

@@ -21,7 +21,7 @@ declare
   waiting integer[] := '{}';
   waiting_count integer := 0;
   -- End times of the waiting calls, and the balances before these calls were charged, in the same order. Unused
-  -- elements are infinity and null.
+  -- elements hold infinity and null.
   ends timestamptz[] := '{}';
   befores bigint[] := '{}';
   -- Calls that reported no balance. The cost of these calls is visible only in balances that other calls reported.
@@ -42,7 +42,7 @@ begin
   balance := opening;
   after := opened;
   loop
-    -- A call that began before the first waiting call ended may have been charged before that call.
+    -- A call that began before any waiting call ended may have been charged first.
     while next <= last and sent[next] <= all (ends) loop
       if remaining[next] is not null then
         waiting_count := waiting_count + 1;
@@ -59,7 +59,7 @@ begin
 
     -- Picks a call for which the balance before the charge equals the current balance. If no call matches, something
     -- other than our calls changed the balance. The function then picks the call with the highest balance below the
-    -- current balance or, if no call has a lower balance, the call with the highest balance.
+    -- current balance; if there is none, it picks the call with the highest balance.
     explained := null;
     best := case when balance is not null then array_position(befores, balance) end;
     for place in 1..case when best is null then waiting_count else 0 end loop
@@ -92,8 +92,8 @@ begin
     fall := balance - found;
     -- The first pass considers silent calls with a known cost, and the second pass considers silent
     -- calls that may have been charged. The picked call's balance reflects the cost of every call
-    -- that ended before the picked call began. If the balance did not decrease by the cost of one
-    -- of these calls, credits were added in the meantime.
+    -- that ended before the picked call began. If the balance does not reflect one of these costs,
+    -- credits were added in the meantime.
     for pass in 1..case when silent_count > 0 then 2 else 0 end loop
       k := 1;
       while k <= silent_count loop
@@ -138,7 +138,7 @@ begin
   end loop;
 
   explained := null;
-  -- No later balance was reported, so the reported costs of the remaining silent calls are subtracted.
+  -- Subtracts the reported costs of the remaining calls, because no later balance was reported.
   for place in 1..silent_count loop
     part := silent[place];
     continue when balance is null or used[part] is null;
@@ -151,4 +151,4 @@ begin
   end loop;
 end
 $$;
-comment on function analysis.balance_changes(bigint[], timestamptz[], timestamptz[], bigint[], bigint[], bigint[], timestamptz[], bigint, timestamptz) is 'Balance changes for one account, computed from arrays with a value for each call. Without an earlier balance (opening), the first row holds the first known balance. explained, if not null, counts the calls that the rows up to this one explain completely.';
+comment on function analysis.balance_changes(bigint[], timestamptz[], timestamptz[], bigint[], bigint[], bigint[], timestamptz[], bigint, timestamptz) is 'Balance changes for one account, computed from arrays with a value for each call. Without an earlier balance (opening), the first row holds the first known balance. The explained column, if not null, counts the calls that the rows so far explain completely.';

@@ -1,4 +1,4 @@
--- Hash of all inputs, except the answers, to the sums for finished days; null if the sums must not be used.
+-- Hash of all inputs to the sums for finished days, except the answers; null if the sums must not be used.
 create or replace function analysis.basis() returns text
 language sql stable parallel safe as $$
   select case

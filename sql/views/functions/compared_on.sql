@@ -25,7 +25,7 @@ begin
         end as domain
       from steps
       cross join lateral (values (steps.search_id, true), (steps.previous_search_id, false)) as side (search_id, now)
-      -- Reads the results answer by answer. A single join would read the results from all days.
+      -- Reads each answer's results separately. A single join would read the results from all days.
       cross join lateral (
         select *
         from public.organic_results
@@ -46,7 +46,7 @@ begin
           ))
           -- The divisor is the difference that would result if every page were replaced. This
           -- difference is computed from the actual positions, because two pages may share a
-          -- position, and positions may be empty.
+          -- position, and a position may have no page.
           / nullif(sum(greatest(places + 1 - position, 0) + greatest(places + 1 - previous_position, 0)), 0)::double precision,
           0
         ) as volatility,
@@ -68,8 +68,8 @@ begin
       ) as placed
       group by query_id
     ),
-    -- A domain's best page can differ only if both answers show the domain and contain more than
-    -- one of its pages in total.
+    -- A domain's best page can differ only if both answers show the domain and together contain
+    -- at least two of its pages.
     divided as (
       select query_id, domain
       from results

@@ -55,4 +55,4 @@ begin
   end loop;
 end
 $$;
-comment on function analysis.components(text[], text[]) is 'Connected components of a graph. The arguments are two arrays of equal length with the ends of each edge. Each component is named after its first node in byte order.';
+comment on function analysis.components(text[], text[]) is 'Connected components of a graph. The arguments are arrays of equal length with the two ends of each edge. Each component is named after its first node in byte order.';

@@ -1,4 +1,4 @@
--- Outcome of the queries in each list on each day of a period, including nights on which nothing was bought.
+-- Outcomes of each list's queries in a period, by day, including nights on which nothing was bought.
 create or replace function analysis.coverage_between(since date, until date)
 returns table (
   run_date date, list text, planned bigint, answered bigint, bought bigint, reused bigint, unreadable bigint,

@@ -31,4 +31,4 @@ language sql stable parallel safe rows 10 as $$
       and (kept.search_id is null or kept.domains && domains_in.among)
     )
 $$;
-comment on function analysis.domains_in(bigint, text[]) is 'Domains in one answer, each with its best place as in result_domains; null for a domain without a place. Stored rows are used for answers from finished days. The second argument restricts the result to the given domains.';
+comment on function analysis.domains_in(bigint, text[]) is 'Domains in one answer, each with its best place (as in result_domains), or null if it has no place. Stored rows are used for answers from finished days. The second argument restricts the result to the given domains.';

@@ -13,4 +13,4 @@ language sql stable parallel safe as $$
       and earlier.fetched_at >= is_step.fetched_at
   )
 $$;
-comment on function analysis.is_step(uuid, date, text, timestamptz, text, text) is 'True if an observation counts in analysis.steps. The answer must have been bought for its day, or be a reused answer that is newer than every answer for an earlier day from the same origin and API.';
+comment on function analysis.is_step(uuid, date, text, timestamptz, text, text) is 'True if an observation counts in analysis.steps. The answer must have been bought for its day, or be newer than all answers from the same origin and API for earlier days.';

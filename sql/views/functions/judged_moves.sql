@@ -8,7 +8,7 @@ language sql stable parallel safe as $$
   select
     moves.query_id, moves.q, moves.domain, moves.run_date, moves.previous_position, moves.position, moves.change,
     moves.places, earlier.moves, earlier.as_great,
-    -- The move itself is included in the moves that are at least as large, so that chance is never zero.
+    -- The moves that are at least as large include the move itself, so that chance is never zero.
     (earlier.as_great + 1)::double precision / (earlier.moves + 1),
     case
       when earlier.moves < 60 then 'unknown'

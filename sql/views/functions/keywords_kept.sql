@@ -1,10 +1,10 @@
--- Id of the finished day whose stored keywords hold the last known answers; null if there is no such day.
+-- Id of the finished day whose stored keywords contain the last known answers; null if there is no such day.
 create or replace function analysis.keywords_kept(day date, most_age integer) returns bigint
 language sql stable parallel safe as $$
   select finished_keyword_days.finish_id
   from public.finished_keyword_days
   where finished_keyword_days.finish_id = analysis.finished_on(keywords_kept.day)
-    -- Keywords are stored without a slice, with answers from the last 31 days.
+    -- Stored keywords cover answers from the last 31 days, without a slice.
     and keywords_kept.most_age = 31
     and analysis.slice() is null
     -- The stored rows may contain an answer that was archived later.

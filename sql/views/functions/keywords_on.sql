@@ -1,4 +1,4 @@
--- Every keyword on a day with the best position of our domains in its last known answer.
+-- Every keyword on a day, with our domains' best position in the keyword's last known answer.
 create or replace function analysis.keywords_on(day date)
 returns table (
   query_id uuid, run_date date, search_id bigint, depth integer, weight double precision, labels text[],

@@ -1,5 +1,5 @@
--- Top 10 positions that domains have lost, for one finished day, excluding losses that an earlier
--- day confirmed. The planner does not inline plpgsql functions.
+-- Top 10 positions lost by domains, for one finished day. Losses that an earlier day confirmed are
+-- excluded. The planner does not inline plpgsql functions.
 create or replace function analysis.losses_on(day date)
 returns table (
   query_id uuid, domain text, base_search_id bigint, base_run_date date, base_place bigint, "position" bigint,
@@ -84,4 +84,4 @@ begin
     ) as judged;
 end
 $$;
-comment on function analysis.losses_on(date) is 'Top 10 places that domains have lost, for one finished day. A loss is included if the day''s answers confirm it, or if it is not confirmed yet. Earlier losses are read from the rows stored for the previous answer''s day, so older answers are not read.';
+comment on function analysis.losses_on(date) is 'Top 10 positions lost by domains, for one finished day. A loss is included if the day''s answers confirm it, or if it is not confirmed yet. Earlier losses are read from the rows stored for the previous answer''s day, so older answers are not read.';

@@ -1,4 +1,4 @@
--- Changes for each domain between two answers to one query.
+-- Compares each domain's results in two answers to one query.
 create or replace function analysis.moves_of(search bigint, seen integer, previous_search bigint, previous_seen integer)
 returns table (
   domain text, previous_position bigint, "position" bigint, delta bigint, change text,
@@ -42,7 +42,7 @@ language sql stable parallel safe as $$
       and result_domains.domain is not null
     group by result_domains.domain
   ) as sides
-  -- We can only be sure that a domain entered or left if the other answer was deep enough to show the position.
+  -- A domain has provably entered or left only if the other answer was deep enough to show its position.
   where (sides.place is not null or seen >= sides.previous_place >> 20)
     and (sides.previous_place is not null or previous_seen >= sides.place >> 20)
 $$;

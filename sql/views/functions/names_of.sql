@@ -11,4 +11,4 @@ language sql immutable parallel safe rows 2 as $$
       else starts_with(label, dimension || '=')
     end
 $$;
-comment on function analysis.names_of(text[], text) is 'Values that a set of labels, such as a row of analysis.label_sets, has in one dimension. The dimension is device, country, language, place, list, label (the labels from lists) or all (one row with the value *).';
+comment on function analysis.names_of(text[], text) is 'Values in one dimension of a set of labels, such as a row of analysis.label_sets. The dimension is device, country, language, place, list, label (the labels from lists) or all (one row with the value *).';

@@ -1,4 +1,4 @@
--- Newest day that can be compared with earlier days. This day is not necessarily the latest date.
+-- Newest day that can be compared with earlier days, which is not necessarily the latest day.
 create or replace function analysis.newest_day(list text default null) returns date
 language sql stable parallel safe cost 100000 as $$
   with chosen as materialized (
@@ -16,7 +16,7 @@ language sql stable parallel safe cost 100000 as $$
     from chosen
     cross join lateral (
       select coalesce(
-        -- If the list's run is the day's only run, the stored sums for the day count the same queries.
+        -- If the day has no other runs, the day's stored sums count the same queries.
         (
           select sum(kept.planned)
           from public.finished_labels as kept
@@ -75,4 +75,4 @@ language sql stable parallel safe cost 100000 as $$
     )
   )
 $$;
-comment on function analysis.newest_day(text) is 'Newest day, over all lists or for one list, with enough answers: at least half as many as the highest number of queries planned on any recent day. Recent days are the newest planned day and the thirty days before it. This rule skips days with a single small list, a failed night or a night in progress. If no day qualifies, the result is the newest day with any answer.';
+comment on function analysis.newest_day(text) is 'Newest day, over all lists or for one list, with enough answers: at least half as many as the highest number of queries planned on any recent day. Recent days are the newest planned day and the thirty days before it. This rule skips days with a single small list, a failed night or a night in progress. If no day qualifies, the result is the newest day with an answer.';

@@ -38,8 +38,8 @@ language sql stable parallel safe as $$
   left join analysis.latest_weights as weights on weights.query_id = sides.query_id
   left join analysis.ctr as now on now.position = sides.position
   left join analysis.ctr as before on before.position = sides.previous_position
-  -- We can only be sure that a page entered or left if the other answer was deep enough to show the position.
+  -- A page has provably entered or left only if the other answer was deep enough to show its position.
   where (sides.position is not null or sides.depth >= sides.previous_position)
     and (sides.previous_position is not null or sides.previous_depth >= sides.position)
 $$;
-comment on function analysis.page_changes(date, date, text[]) is 'Pages in the last known answers to each query on two days, with their best positions and weighted clicks on both days. The weights are the current weights in the lists. Hosts with and without a leading www. count as the same host. The third argument restricts the result to pages of the given domains.';
+comment on function analysis.page_changes(date, date, text[]) is 'Pages in the last known answers to each query on two days, with their best positions and weighted clicks on both days. The lists'' current weights are used. Hosts with and without a leading www. count as the same host. The third argument restricts the result to pages of the given domains.';

@@ -4,4 +4,4 @@ create or replace function analysis.page_name(url_key text) returns text
 language sql immutable parallel safe as $$
   select case when url_key like 'www._%' then substr(url_key, 5) else url_key end
 $$;
-comment on function analysis.page_name(text) is 'Returns a url_key without its leading www. In this form, addresses with and without a leading www. can be compared.';
+comment on function analysis.page_name(text) is 'Returns a url_key without its leading www., so that addresses with and without www. can be compared.';

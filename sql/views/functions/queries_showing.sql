@@ -1,4 +1,4 @@
--- Queries whose answers may show a page, from the stored rows of finished days and from the answers from other days.
+-- Queries whose answers may show a page. Reads stored rows for finished days, and the answers for other days.
 create or replace function analysis.queries_showing(keys text[], since date, until date) returns setof uuid
 language sql stable parallel safe rows 100 as $$
   with named as materialized (

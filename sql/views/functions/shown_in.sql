@@ -38,4 +38,4 @@ language sql stable parallel safe rows 10 as $$
   -- results.
   offset 0
 $$;
-comment on function analysis.shown_in(bigint) is 'Rows of result_domains for one answer. If this function is joined with the answers from one day, the results from other days are not read.';
+comment on function analysis.shown_in(bigint) is 'Rows of result_domains for one answer. A join with the answers from one day does not read the results from other days.';

@@ -31,4 +31,4 @@ language sql stable parallel safe as $$
     site_of.host
   ) collate "C"
 $$;
-comment on function analysis.site_of(text, text) is 'Domain to which a page is attributed. This domain is the host, given without a leading www., unless an entry for our domains or rival domains contains the page''s folder or a matching wildcard. If several entries match, the most specific entry is used. The dates of entries are ignored.';
+comment on function analysis.site_of(text, text) is 'Domain to which a page is attributed: the host without a leading www., unless an entry for our domains or rival domains has a matching folder or wildcard. If several entries match, the most specific entry is used. The dates of entries are ignored.';

@@ -17,4 +17,4 @@ language sql stable parallel safe as $$
     case when host like '*.%' then array[substr(host, 3), '%' || substr(host, 2)] else array[host] end
   ) as pattern
 $$;
-comment on function analysis.site_patterns() is 'LIKE patterns for hosts with results that may be attributed to a domain entry such as *.example.com or example.com/folder; null if there is no such entry.';
+comment on function analysis.site_patterns() is 'LIKE patterns for hosts whose results may belong to a domain entry such as *.example.com or example.com/folder; null if there is no such entry.';

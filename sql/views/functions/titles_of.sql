@@ -1,4 +1,4 @@
--- Pages with different titles in two answers. If an answer shows an address twice, the first title is used.
+-- Pages whose titles differ between two answers. If an answer shows an address twice, the first title is used.
 create or replace function analysis.titles_of(search bigint, previous_search bigint)
 returns table (
   domain text, url_key text, "position" bigint, previous_title text, title text, previous_snippet text, snippet text

@@ -1,4 +1,4 @@
--- Parameters that distinguish a query from other queries with the same text, as a short, readable text.
+-- Parameters that distinguish a query from other queries with the same text, in a short, readable form.
 create or replace function analysis.variant(device text, location text, hl text, gl text, num integer) returns text
 language sql stable parallel safe as $$
   -- A language and a country may have the same code, so each code is preceded by the name of its parameter.

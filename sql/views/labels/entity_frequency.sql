@@ -7,7 +7,7 @@ select
   count(distinct observations.query_id) as queries,
   sum(query_days.weight) as weight
 from analysis.observations
--- Reads the entities answer by answer. A single join would read all answers, even for a single day.
+-- Reads each answer's entities separately. A single join would read all answers, even for a single day.
 cross join lateral (
   select distinct search_entities.entity_id
   from search_entities

@@ -29,7 +29,7 @@ from (
 ) as shown
 join asked using (run_date, tag);
 comment on view analysis.feature_days is 'Number of queries with each label whose answers show each kind of SERP feature on each day. The ours column counts the queries with one of our domains in the SERP feature. A day has no row for a kind of SERP feature that no answer shows.';
-comment on column analysis.feature_days.kind is 'Kind of SERP feature, under the name used in the answer.';
+comment on column analysis.feature_days.kind is 'Kind of SERP feature, as named in the answer.';
 comment on column analysis.feature_days.queries is 'Number of queries with the label that have a readable answer.';
 comment on column analysis.feature_days.shown is 'Number of queries whose answer shows the SERP feature.';
 comment on column analysis.feature_days.share is 'Fraction of queries whose answer shows the SERP feature, from 0 to 1.';

@@ -34,9 +34,9 @@ cross join lateral (
   end as domain
 ) as counted;
 comment on view analysis.features is 'One row for each item of each SERP feature in each observation. SERP features are the blocks of an answer that the API specification does not define. Results, entities, clusters and related searches are not SERP features. Answers stored before SERP features were supported have no rows until npm run reparse -- --all adds them.';
-comment on column analysis.features.kind is 'Kind of SERP feature, under the name used in the answer.';
+comment on column analysis.features.kind is 'Kind of SERP feature, as named in the answer.';
 comment on column analysis.features.place is 'Index of the item within its SERP feature, starting at 1.';
 comment on column analysis.features.ours is 'True if the domain was ours on the run date.';
 comment on column analysis.features.text is 'Main text of the item: its title, question, text or name.';
-comment on column analysis.features.extra is 'Other fields of the item, under the names used in the answer.';
+comment on column analysis.features.extra is 'Other fields of the item, named as in the answer.';
 comment on column analysis.features.ordinal is 'Index of the item among all items of SERP features in the answer, starting at 1.';

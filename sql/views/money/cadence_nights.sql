@@ -51,13 +51,13 @@ comment on view analysis.cadence_nights is 'Cost and savings of each night of a 
 comment on column analysis.cadence_nights.list is 'Name of the list.';
 comment on column analysis.cadence_nights.queries is 'Number of queries in the list when the night''s queries were chosen.';
 comment on column analysis.cadence_nights.due is 'Number of queries that were due that night.';
-comment on column analysis.cadence_nights.by_chance is 'Number of queries that were not due and were drawn at random to be asked.';
-comment on column analysis.cadence_nights.rested is 'Number of queries that were skipped because they were neither due nor drawn.';
-comment on column analysis.cadence_nights.bought is 'Number of queries with an answer bought that night.';
+comment on column analysis.cadence_nights.by_chance is 'Number of queries that were not due but were selected at random to be asked.';
+comment on column analysis.cadence_nights.rested is 'Number of queries that were skipped because they were neither due nor selected at random.';
+comment on column analysis.cadence_nights.bought is 'Number of queries whose answers were bought that night.';
 comment on column analysis.cadence_nights.not_asked is 'Number of queries that were not asked in the run.';
 comment on column analysis.cadence_nights.credits is 'Credits used for the night''s answers.';
 comment on column analysis.cadence_nights.credits_saved is 'Estimated cost of the queries that were not asked, at the night''s mean price; null if nothing was bought.';
-comment on column analysis.cadence_nights.compared is 'Number of drawn queries whose answer was compared with the previous answer.';
+comment on column analysis.cadence_nights.compared is 'Number of randomly selected queries whose answer was compared with the previous answer.';
 comment on column analysis.cadence_nights.moved is 'Number of compared queries for which a page entered or left the top 10.';
 comment on column analysis.cadence_nights.hidden_share is 'Fraction of compared queries for which a page entered or left the top 10: moved divided by compared. Null if no query has been compared yet.';
 comment on column analysis.cadence_nights.hidden is 'Estimated number of queries with a change in the top 10, among all queries that were not due: hidden_share times the sum of rested and by_chance.';

@@ -1,8 +1,8 @@
--- Outcome of the queries in each list on each day, including nights on which nothing was bought.
+-- Outcomes of each list's queries, by day, including nights on which nothing was bought.
 create or replace view analysis.coverage as
 select *
 from analysis.coverage_between('-infinity', 'infinity');
-comment on view analysis.coverage is 'Outcome of the queries in each list on each day. The view distinguishes "not ranked" from "not answered" and "not asked". A query in several runs on a day is counted once, with the first of these outcomes that applies: answered, unreadable, archived, suspect, other_origin, open, unknown, failed, unaffordable, cancelled. A query counts as answered if an answer was reused for it, or if it was not asked and its last answer is used.';
+comment on view analysis.coverage is 'Outcomes of each list''s queries, by day. The view distinguishes "not ranked" from "not answered" and "not asked". A query in several runs on a day is counted once, with the first of these outcomes that applies: answered, unreadable, archived, suspect, other_origin, open, unknown, failed, unaffordable, cancelled. A query counts as answered if an answer was reused for it, or if it was not asked and its last answer is used.';
 comment on column analysis.coverage.planned is 'Number of queries planned for the day, including those not asked.';
 comment on column analysis.coverage.answered is 'Number of planned queries with a readable answer from the selected origins: bought, reused, or the last answer to a query that was not asked.';
 comment on column analysis.coverage.bought is 'Number of queries with an answer bought for the day.';

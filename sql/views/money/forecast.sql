@@ -29,7 +29,7 @@ comment on column analysis.forecast.account is 'Name of the account.';
 comment on column analysis.forecast.origin is 'Origin of the account: live or sandbox.';
 comment on column analysis.forecast.made_at is 'Time at which the forecast was computed.';
 comment on column analysis.forecast.age is 'Time since the forecast was computed.';
-comment on column analysis.forecast.step is 'Position of the step in chronological order; null if no step is expected, or if the balance or prices are unknown.';
+comment on column analysis.forecast.step is 'Number of the step in chronological order; null if no step is expected, or if the balance or prices are unknown.';
 comment on column analysis.forecast.kind is 'Kind of step: run (open when the forecast was computed), night or renewal.';
 comment on column analysis.forecast.name is 'Number of the run, or name of the schedule.';
 comment on column analysis.forecast.list is 'Name of the list whose queries are bought.';

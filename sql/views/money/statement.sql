@@ -34,7 +34,7 @@ comment on column analysis.statement.origin is 'Origin of the account: live, tes
 comment on column analysis.statement.at is 'Time at which the change was observed.';
 comment on column analysis.statement.after is 'Time at which the balance before the change was last observed; null in the first line.';
 comment on column analysis.statement.kind is 'Kind of change: opening (the first known balance), ours (the cost that a call reported), perhaps_ours (a decrease during a call with an unknown outcome, up to the call''s reservation), others (external spend: a decrease that no call in this database explains) or top_up (an increase from a top-up, a renewal or a refund).';
-comment on column analysis.statement.credits is 'Change in the balance, negative for a decrease. In the first line, the value is the first known balance.';
+comment on column analysis.statement.credits is 'Change in the balance, negative for a decrease. The first line shows the first known balance.';
 comment on column analysis.statement.balance is 'Balance after the change.';
 comment on column analysis.statement.call_id is 'Id of the call to which the change is attributed; for kind others or top_up, id of the call that revealed the change.';
 comment on column analysis.statement.run_id is 'Id of the call''s run, for changes of kind ours or perhaps_ours.';

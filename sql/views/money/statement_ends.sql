@@ -25,5 +25,5 @@ left join lateral (
 comment on view analysis.statement_ends is 'The last stored line of each account''s statement.';
 comment on column analysis.statement_ends.account_id is 'Account to which the statement belongs.';
 comment on column analysis.statement_ends.line is 'Last line that is stored and final; 0 if no line is stored.';
-comment on column analysis.statement_ends.next_seq is 'Start number of the first call that the stored lines do not explain.';
-comment on column analysis.statement_ends.next_id is 'Lowest id of the calls that the stored lines do not explain.';
+comment on column analysis.statement_ends.next_seq is 'Start number of the first call not explained by a stored line.';
+comment on column analysis.statement_ends.next_id is 'Lowest id of the calls not explained by a stored line.';

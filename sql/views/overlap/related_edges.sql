@@ -1,4 +1,4 @@
--- Edges from queries to the related searches in their answers, over all observations.
+-- Edges from queries to the related searches in their answers, from all observations.
 create or replace view analysis.related_edges as
 select
   edges.query_id,

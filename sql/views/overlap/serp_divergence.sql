@@ -1,4 +1,4 @@
--- Difference between a day's answers to one text on two devices, or for two places, languages or countries.
+-- Difference between a day's answers to the same text for two devices, places, languages or countries.
 create or replace view analysis.serp_divergence as
 with shown as not materialized (
   select
@@ -35,7 +35,7 @@ cross join lateral (
   from unnest(one.pages) as page
   where page = any (other.pages)
 ) as common;
-comment on view analysis.serp_divergence is 'Difference between the top 10 results for one text on two devices, or for two places, languages or countries, on the same day.';
+comment on view analysis.serp_divergence is 'Difference between the top 10 results for the same text on the same day for two devices, places, languages or countries.';
 comment on column analysis.serp_divergence.other_query_id is 'Id of the other query with the same text.';
 comment on column analysis.serp_divergence.variant is 'Parameters of the query, as returned by analysis.variant.';
 comment on column analysis.serp_divergence.other_variant is 'Parameters of the other query, as returned by analysis.variant.';

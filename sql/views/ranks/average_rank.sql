@@ -13,7 +13,7 @@ from analysis.domain_days
 cross join (
   select coalesce(nullif(current_setting('querymill.not_ranked_as', true), ''), '100')::double precision as stand_in
 ) as chosen;
-comment on view analysis.average_rank is 'Average position of each domain, computed in two ways: over the queries for which the domain ranks, and over all queries. The second average uses a substitute value for queries for which the domain does not rank. Interpret the two averages together.';
+comment on view analysis.average_rank is 'Average position of each domain, computed in two ways: over the queries for which the domain ranks, and over all queries. The second average assumes a substitute position for each query without a rank. Interpret the two averages together.';
 comment on column analysis.average_rank.queries is 'Number of queries with the label that have an observation on the run date.';
 comment on column analysis.average_rank.ranked is 'Number of queries with the label for which the domain ranks.';
 comment on column analysis.average_rank.average_where_ranked is 'Average best position over the queries for which the domain ranks; null if the domain does not rank for any query. This average improves if a low-ranking result disappears from an answer.';

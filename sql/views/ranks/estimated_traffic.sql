@@ -1,4 +1,4 @@
--- Estimated clicks at each domain's best position, from the volume and price in the lists.
+-- Estimated clicks at each domain's best position, and their cost, from the lists' data.
 create or replace view analysis.estimated_traffic as
 select
   held.query_id,
@@ -28,12 +28,12 @@ join analysis.latest_metrics as metrics on metrics.query_id = held.query_id and 
 left join analysis.ctr as curve on curve.position = held.place >> 20
 left join organic_results as best on best.search_id = held.search_id and best.ordinal = (held.place & 1048575)
 left join pages on pages.id = best.page_id;
-comment on view analysis.estimated_traffic is 'Estimated clicks at each domain''s best position, and the advertising cost of these clicks. The clicks apply to the same period as the search volume, which is a month for most tools. Volume and price are the latest values in the lists, even for earlier days. The click curve comes from analysis.ctr. Queries without a volume in any list are excluded.';
+comment on view analysis.estimated_traffic is 'Estimated clicks at each domain''s best position, and the advertising cost of these clicks. The clicks cover the same period as the search volume, which is a month in most tools. Volume and price are the latest values in the lists, even for earlier days. The click curve comes from analysis.ctr. Queries without a volume in any list are excluded.';
 comment on column analysis.estimated_traffic.position is 'Best position of the domain.';
 comment on column analysis.estimated_traffic.url_key is 'Page at the best position: its address without scheme, fragment, tracking parameters or trailing slash.';
 comment on column analysis.estimated_traffic.volume is 'Weight of the query in the lists, used as its search volume.';
 comment on column analysis.estimated_traffic.ctr is 'Share of clicks at the best position, according to the current click curve.';
 comment on column analysis.estimated_traffic.estimated_clicks is 'Estimated clicks: volume times ctr.';
-comment on column analysis.estimated_traffic.cpc is 'Cost per click in advertising; null if no list has a value.';
+comment on column analysis.estimated_traffic.cpc is 'Advertising cost per click; null if no list has a value.';
 comment on column analysis.estimated_traffic.estimated_value is 'Estimated advertising cost of the estimated clicks: estimated_clicks times cpc; null if no list has a price.';
 comment on column analysis.estimated_traffic.curve is 'Name of the current click curve, as set by querymill.ctr_curve.';

@@ -41,7 +41,7 @@ group by query_id, domain
 having count(*) >= 2;
 comment on view analysis.page_switches is 'Queries for which the best page of a domain changed at least twice between consecutive answers. The period is the last 30 days, or the number of days in the querymill.window_days setting.';
 comment on column analysis.page_switches.switches is 'Number of times that the best page changed from one answer to the next.';
-comment on column analysis.page_switches.pages is 'Number of different pages that were the best page of the domain.';
+comment on column analysis.page_switches.pages is 'Number of different pages that were the domain''s best page.';
 comment on column analysis.page_switches.url_keys is 'Best page after each switch, oldest first.';
 comment on column analysis.page_switches.first_run_date is 'Day of the first switch.';
 comment on column analysis.page_switches.run_date is 'Day of the last switch.';

@@ -13,7 +13,7 @@ select
   held.fetched_at,
   held.search_id
 from queries
--- Reads the results query by query. A single join would sort the results in all answers on disk several times.
+-- Reads the results query by query. A single join would sort all answers' results on disk several times.
 cross join lateral (
   with served as materialized (
     select observations.run_date, observations.depth, observations.evidence, observations.fetched_at, observations.search_id

@@ -20,7 +20,7 @@ from (
       partition by steps.query_id, steps.origin, steps.api, placed.url_key order by steps.step
     ) as stretch
   from analysis.steps
-  -- Reads the pages answer by answer. A single join would read all answers, even for a single query.
+  -- Reads each answer's pages separately. A single join would read all answers, even for a single query.
   cross join lateral (
     select pages.url_key, min(organic_results.position) as position
     from organic_results
@@ -31,7 +31,7 @@ from (
   ) as placed
 ) as stretches
 group by query_id, origin, api, url_key, stretch;
-comment on view analysis.top_ten_stays is 'Stays of pages in the top 10 results of a query: one row for each uninterrupted sequence of answers.';
+comment on view analysis.top_ten_stays is 'Stays of pages in the top 10 of a query, with one row for each uninterrupted sequence of answers.';
 comment on column analysis.top_ten_stays.since is 'First day of the stay.';
 comment on column analysis.top_ten_stays.until is 'Last day of the stay.';
 comment on column analysis.top_ten_stays.answers is 'Number of consecutive answers in the stay.';

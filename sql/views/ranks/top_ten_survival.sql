@@ -30,11 +30,11 @@ from (
   ) as counted
   window sofar as (order by answers)
 ) as estimated;
-comment on view analysis.top_ten_survival is 'Estimated fraction of page stays in the top 10 that outlast a number of consecutive answers (Kaplan-Meier). A stay that has not ended is counted with its current length. Stays that the oldest answer already shows are excluded, because it is unknown when they began.';
+comment on view analysis.top_ten_survival is 'Estimated fraction of stays in the top 10 that last longer than a number of consecutive answers (Kaplan-Meier). A stay that has not ended is counted with its current length. Stays already present in the oldest answer are excluded, because their start is unknown.';
 comment on column analysis.top_ten_survival.answers is 'Length of a stay: number of consecutive answers.';
 comment on column analysis.top_ten_survival.at_risk is 'Number of stays that were observed for at least this many answers.';
 comment on column analysis.top_ten_survival.ended is 'Number of stays that ended after exactly this many answers.';
-comment on column analysis.top_ten_survival.lasting is 'Number of stays that have lasted exactly this many answers so far and have not ended. The final length of these stays is unknown.';
+comment on column analysis.top_ten_survival.lasting is 'Number of unfinished stays that have lasted exactly this many answers so far. The final length of these stays is unknown.';
 comment on column analysis.top_ten_survival.survival is 'Estimated fraction of stays that last longer than this many answers, from 0 to 1.';
 comment on column analysis.top_ten_survival.low is 'Lower bound of the 95% confidence interval of survival (Greenwood), never below 0.';
 comment on column analysis.top_ten_survival.high is 'Upper bound of the 95% confidence interval of survival (Greenwood), never above 1.';

@@ -1,4 +1,4 @@
--- Volatility of the queries with each label on each day: by device, country, list or another label.
+-- Volatility for each label (such as a device, country or list) and day.
 create or replace view analysis.volatility_days as
 select
   volatility.run_date,

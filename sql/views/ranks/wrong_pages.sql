@@ -13,7 +13,7 @@ select
   best.depth,
   best.fetched_at
 from (
-  -- Looks up only the target page's domain. Reading the best positions of all domains would cost more.
+  -- Looks up only the target page's domain, because reading all domains' best positions is slower.
   select
     wanted.run_date, wanted.query_id, wanted.target_url, wanted.target_key, wanted.domain, observations.search_id,
     observations.q, observations.depth, observations.fetched_at, listed.place

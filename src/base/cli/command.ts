@@ -25,7 +25,7 @@ interface Manual<Options> {
   /** If true, the first signal requests a graceful shutdown; if false, it ends the command immediately. */
   readonly drains?: boolean
   readonly define?: (program: Command) => void
-  /** Imports the command's module, once its arguments are valid. */
+  /** Imports the command's module after the arguments have been checked. */
   readonly load: () => Promise<(call: Call<Options>) => Promise<Exit>>
 }
 

@@ -2,7 +2,7 @@
 
 import { isCheckout, isImage } from '../root.ts'
 
-/** A command. The help, the README's table and package.json are generated from or checked against this list. */
+/** A command. The help text, the README's table and package.json are generated from or checked against this list. */
 interface Command {
   readonly about: string
   readonly bounds?: readonly string[]
@@ -13,7 +13,7 @@ interface Command {
 
 export interface Group {
   readonly title: string
-  /** Word that the installed program accepts before these command names, as in `querymill run retry`. */
+  /** Optional word before these command names in the installed program, as in `querymill run retry`. */
   readonly word?: string
   readonly commands: Readonly<Record<string, Command>>
   /** Additional names in the group, each with the command and flag that it stands for. */
@@ -30,7 +30,7 @@ export const groups: readonly Group[] = [
         bounds: ['--max-old-space-size=256'],
       },
       work: {
-        about: 'buys and stores an answer for each open task; --drain ends when none are left',
+        about: 'buys and stores answers for open tasks; with --drain, ends when none are left',
         bounds: ['--max-old-space-size=512'],
       },
       status: { about: 'shows runs, credits, stops, and the next command to run' },
@@ -150,7 +150,7 @@ export const programName = isImage ? 'querymill' : 'npx querymill'
 /** Prefix of every command line in this installation. */
 export const commandStart = isCheckout ? ofCheckout : `${programName} `
 
-/** Returns the command line for `status`, or for `retry --` if flags follow, in this installation. */
+/** Returns the command line that runs `text` in this installation. `text` ends with `--` if flags follow. */
 export function npmRun(text: string): string {
   return asTyped(`npm run ${text}`)
 }

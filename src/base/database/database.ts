@@ -45,7 +45,7 @@ export interface PoolOptions {
 
 /**
  * Makes the server release an unresponsive process's locks before other processes conclude that the server is down.
- * `transaction_timeout`, which older servers lack, also ends a transaction that froze in the middle of a statement.
+ * `transaction_timeout`, which older servers lack, also ends a transaction that hangs in the middle of a statement.
  */
 const ledgerSettings = {
   idle_in_transaction_session_timeout: '1000',
@@ -78,7 +78,7 @@ export function openPool(url: string, options: PoolOptions): pg.Pool {
     application_name: `querymill ${options.name}`,
     connectionTimeoutMillis: connectWithinMs,
     keepAlive: true,
-    // Our own statements may be pipelined. BullMQ's statements are sequential.
+    // Only our own statements are pipelined. BullMQ sends one statement at a time.
     pipeline: schema === undefined,
     ...(ledger === true ? { query_timeout: ledgerSilenceMs } : {}),
     ...settling,
@@ -86,8 +86,8 @@ export function openPool(url: string, options: PoolOptions): pg.Pool {
   // The pool replaces a broken idle connection. Without a listener, a connection's error would end the process.
   pool.on('error', () => undefined)
   pool.on('connect', (client) => {
-    // A connection that breaks between two statements also needs a listener. The transaction's next statement reports
-    // the failure.
+    // Each connection also needs a listener, in case it breaks between two statements. The transaction's next
+    // statement reports the failure.
     client.on('error', () => undefined)
     codeBreaks(client, 'query')
     if (ledger === true) void client.query(ledgerStart).catch(() => undefined)
@@ -97,11 +97,11 @@ export function openPool(url: string, options: PoolOptions): pg.Pool {
   return pool
 }
 
-/** Adds a code to the driver's errors for broken connections, because the driver adds none. */
+/** Adds an error code to the driver's errors for broken connections, which have none. */
 function codeBreaks(owner: object, name: string): void {
   const method: unknown = Reflect.get(owner, name)
   if (typeof method !== 'function')
-    throw new TypeError(`expected the driver to have a method ${name}`)
+    throw new TypeError(`expected the driver to have a ${name} method`)
   const coded = (...args: unknown[]): unknown => {
     const answer: unknown = Reflect.apply(method, owner, args)
     // The handler is attached first, so that the error has its code when the caller sees it.
@@ -144,7 +144,7 @@ type SessionSettings = Readonly<Record<string, string>>
 /** Time limit for connecting. A busy server may take almost 30 seconds to accept a connection. */
 const connectWithinMs = 30_000
 
-/** Number of checks for a shared session. A single check may not detect a shared session if the pooler is busy. */
+/** Number of checks for a shared session. A single check may miss a shared session if the pooler is busy. */
 const looks = 5
 
 // Applies settings that only some servers support. If a pooler reports its own session number, no settings are applied,
@@ -229,11 +229,11 @@ async function isShared(here: pg.ClientBase, address: string): Promise<boolean> 
 
 /** Maximum number of cached plans per connection. Uncached statements are planned on each execution. */
 const mostPlans = 50
-/** Number of uses after which a plan is renewed. The number of uses grows eightfold with each renewal. */
+/** Number of uses after which a plan is renewed. Each renewal multiplies this number by eight. */
 const firstUses = 64
 const moreUses = 8
 
-// If only index plans are allowed, lookups by key get the same plan for small and large tables. Disabled plan types get
+// With only index plans allowed, lookups by key get the same plan for small and large tables. Disabled plan types get
 // a huge cost, which would trigger JIT, so JIT is off. Memoize would use the whole document passed to the statement as
 // its cache key. Generic plans suffice, because the plan does not depend on the values.
 const byKeyOnly = ['seqscan', 'hashjoin', 'mergejoin', 'memoize']
@@ -241,7 +241,7 @@ const byKeyOnly = ['seqscan', 'hashjoin', 'mergejoin', 'memoize']
   .concat('set jit = off; set plan_cache_mode = force_generic_plan')
   .join('')
 
-/** A cached plan, which is renewed after `last` uses, because its tables may have grown. */
+/** A cached plan. It is renewed after `last` uses, because the tables may have grown. */
 interface Plan {
   readonly number: number
   uses: number
@@ -290,7 +290,7 @@ function nameOf({ number, last }: Plan): string {
 
 /**
  * Kysely dialect that caches plans, because planning a short statement takes as long as executing it. Use this dialect
- * only on connections on which all statements look up rows by key.
+ * only on connections whose statements all look up rows by key.
  */
 function preparedDialect(pool: Pool): Dialect {
   const clients = new WeakMap<PoolClient, PostgresPoolClient>()
@@ -337,8 +337,8 @@ export function travel<T>(db: Database, work: (trip: Trip) => Promise<T>): Promi
       if (committed || answers.length === 0) return
       committed = true
       void send(CompiledQuery.raw('commit'))
-      // After a failure, Postgres silently turns the commit into a rollback. The results of earlier statements contain
-      // the error.
+      // After a failure, Postgres silently turns the commit into a rollback. Only the results of earlier statements
+      // then show the error.
       for (const answer of answers) await answer
     }
     const end = async <Row>(query: Statement<Row>): Promise<readonly Row[]> => {

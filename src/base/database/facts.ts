@@ -28,7 +28,7 @@ export const sumTables = [
 
 type Column = { [T in keyof DB]: readonly [table: T, column: keyof DB[T]] }[keyof DB]
 
-/** Tables of items that answers refer to, in insertion order, each with the columns that identify its rows. */
+/** Dictionary tables in insertion order, each with the columns that refer to its rows. */
 export const dictionaries = {
   domains: [
     ['organic_results', 'domain_id'],

@@ -128,7 +128,7 @@ export function jsonValue(text: string | null, { kind, type }: CellColumn): unkn
   switch (kind) {
     case 'number': {
       const number = Number(text)
-      // JSON has no NaN or infinity. A long number would lose digits as a JSON number.
+      // JSON has no NaN or infinity, and JSON readers drop digits of long numbers.
       const exact = Number.isFinite(number) && (Number.isSafeInteger(number) || /[.e]/.test(text))
       return exact ? number : text
     }

@@ -4,7 +4,7 @@ import { createRequire } from 'node:module'
 import type * as Builder from 'kysely'
 import type { DB } from './schema.ts'
 
-// Loading the query builder's ES modules (about 300) took a quarter of a command's startup time. The CommonJS build
+// Loading the query builder's 300 or so ES modules took a quarter of a command's startup time. The CommonJS build
 // loads much faster.
 const builder = createRequire(import.meta.url)('kysely') as typeof Builder
 

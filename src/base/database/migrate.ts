@@ -138,7 +138,7 @@ async function readApplied(db: Database): Promise<readonly Applied[]> {
   return checksums.select(['name', 'sha256']).orderBy('name').execute()
 }
 
-/** Throws if an applied migration's file is missing or edited, because databases of one release could then differ. */
+/** Throws if an applied migration's file is missing or was edited; otherwise, databases of a release could differ. */
 function compare(applied: readonly Applied[], files: readonly MigrationFile[]): void {
   const known = new Map(files.map((file) => [file.name, file.sha256]))
   const newest = files.at(-1)?.name ?? ''
@@ -187,7 +187,7 @@ interface ViewFile {
 
 type Words = ReturnType<typeof readViews>['words']
 
-/** Reads all views, and the default comments for columns that have no comment in their view's file. */
+/** Reads all views, and the default comments for columns without a comment in their view's file. */
 export function readViews(folder = join(sqlFolder, 'views')) {
   const wordsFile = readFileSync(join(sqlFolder, 'columns.json'), 'utf8')
   const words = z.record(z.string(), z.string()).parse(JSON.parse(wordsFile))
@@ -227,7 +227,7 @@ function mentioned(text: string): readonly string[] {
   return [...code.matchAll(/\b(?:analysis|public)\.(\w+)/g)].map((match) => match[1] ?? '')
 }
 
-// Number of attempts to replace a view. All attempts together take much longer than a reader's usual queries.
+// Number of attempts to replace a view. Together, the attempts take much longer than most queries.
 const attempts = 60
 
 /** Applies new and changed definitions and returns their names. Readers are blocked for at most a tenth of a second. */
@@ -247,16 +247,16 @@ async function applyOne(db: Database, file: ViewFile, words: Words) {
       return
     } catch (cause) {
       if (codeOf(cause) !== lockNotAvailable || attempt === attempts) throw explain(file, cause)
-      // Lets waiting readers go first.
+      // The pause lets waiting readers go first.
       await pause(50 + Math.random() * 100)
     }
   }
 }
 
 async function replace(trx: Database, { name, checksum, text }: ViewFile, words: Words) {
-  // Serialises concurrent migrations. The second migration finds nothing to do, or repeats the work without effect.
+  // Serialises concurrent migrations. The second migration has nothing to do, or repeats the work without effect.
   await sql`select pg_advisory_xact_lock(hashtext('querymill views'))`.execute(trx)
-  // A change to a view waits for its readers, and all later queries would wait behind the change.
+  // While a change to a view waits for its readers, all later queries wait behind the change.
   await sql`set local lock_timeout = '100ms'`.execute(trx)
   await sql`set local search_path = public`.execute(trx)
   await sql.raw(text).execute(trx)

@@ -54,7 +54,7 @@ export interface AccountCosts {
    */
   earlier_count: Generated<number>;
   /**
-   * Highest of the earlier prices: the thirty or more prices that preceded the recent prices.
+   * Highest earlier price. The earlier prices are the thirty or more prices before the recent prices.
    */
   earlier_first: Generated<number>;
   /**
@@ -213,7 +213,7 @@ export interface Accounts {
    */
   reserved: Generated<number>;
   /**
-   * Number of calls started so far, which is also the start number of the newest call.
+   * Start number of the newest call, and therefore the number of calls started so far.
    */
   seq: Generated<number>;
   /**
@@ -315,7 +315,7 @@ export interface Alerts {
    */
   base_search_id: number | null;
   /**
-   * Direction of the change, up or down, for moved and crossed.
+   * Direction of the change in a moved or crossed alert: up or down.
    */
   direction: string | null;
   /**
@@ -454,7 +454,7 @@ export interface AnswerFields {
    */
   place: string;
   /**
-   * Run in whose answers the field was first found.
+   * Run whose answers first contained the field.
    */
   run_id: number;
 }
@@ -485,7 +485,7 @@ export interface ArchivedDays {
    */
   moved_rows: number;
   /**
-   * Part number, starting at 1. Later parts hold rows that a more recent day still used when the first part was written, and rows added later.
+   * Part number, starting at 1. Later parts hold rows that were added later, or that a later day still used when part 1 was written.
    */
   part: number;
   /**
@@ -515,7 +515,7 @@ export interface CadenceDraws {
 
 export interface CadenceNights {
   /**
-   * Number of queries that were not due and were drawn at random to be asked.
+   * Number of queries that were not due but were selected at random to be asked.
    */
   by_chance: number;
   /**
@@ -554,7 +554,7 @@ export interface CadenceNights {
 
 export interface Cadences {
   /**
-   * True if the query is asked on the night of decided_on even though the query is not due. Such queries are drawn at random to estimate how many changes are missed when queries are skipped.
+   * True if the query is asked on the night of decided_on although it is not due. These queries are drawn at random to estimate how many changes are missed by skipping queries.
    */
   by_chance: boolean;
   /**
@@ -589,11 +589,11 @@ export interface Calls {
    */
   account_id: number;
   /**
-   * Number of times that the lost answer was requested again with the mark as the Idempotency-Key.
+   * Number of repeated requests for the lost answer, with the mark as the Idempotency-Key.
    */
   asked_again: Generated<number>;
   /**
-   * Time at which the lost answer was last requested again.
+   * Time of the last repeated request for the lost answer.
    */
   asked_again_at: Timestamp | null;
   /**
@@ -641,7 +641,7 @@ export interface Calls {
    */
   mark: string | null;
   /**
-   * Maximum age in milliseconds of a stored answer that would have made the call unnecessary. Null for calls made before this age was recorded.
+   * Maximum age in milliseconds at which a stored answer would have been reused instead. Null for calls made before this age was recorded.
    */
   max_age_ms: number | null;
   /**
@@ -661,7 +661,7 @@ export interface Calls {
    */
   sent_at: Timestamp;
   /**
-   * Start number of the call: its place in the order in which the account's calls started.
+   * Start number of the call. An account's calls are numbered in the order in which they start.
    */
   start_seq: number;
   /**
@@ -799,7 +799,7 @@ export interface FinishedAnswers {
    */
   finish_id: number;
   /**
-   * Pages at positions 1 to 10, each listed once, as a number derived from its address.
+   * Distinct pages at positions 1 to 10, as numbers derived from their addresses.
    */
   pages: ArrayType<number>;
   /**
@@ -850,7 +850,7 @@ export interface FinishedCosts {
    */
   set_id: number;
   /**
-   * Labels of the queries, from the list.
+   * Labels that the queries have in the list.
    */
   tags: string[];
   /**
@@ -1012,7 +1012,7 @@ export interface FinishedLabels {
 
 export interface FinishedLosses {
   /**
-   * Place of the domain in the base_search_id answer, as in result_domains.
+   * Place of the domain in the answer base_search_id, as in result_domains.
    */
   base_place: number;
   /**
@@ -1051,7 +1051,7 @@ export interface FinishedQueries {
    */
   finish_id: number;
   /**
-   * Query of the finished day.
+   * Query to which the labels apply.
    */
   query_id: string;
   /**
@@ -1097,7 +1097,7 @@ export interface FinishedShares {
    */
   ranked: number;
   /**
-   * Set of labels in finished_labels.
+   * Id of the label set in finished_labels.
    */
   set_id: number;
   /**
@@ -1116,7 +1116,7 @@ export interface FinishedShares {
 
 export interface FinishedSteps {
   /**
-   * Pages that entered positions 1 to 10, each as a number derived from its address. Null if no page entered, or if there is no previous answer.
+   * Pages that entered positions 1 to 10, as numbers derived from their addresses. Null if no page entered, or if there is no previous answer.
    */
   came: ArrayType<number> | null;
   /**
@@ -1188,18 +1188,18 @@ export interface FinishedSteps {
    */
   volatility: number | null;
   /**
-   * Pages that left positions 1 to 10, in the same form as in the came column.
+   * Pages that left positions 1 to 10, in the same format as the came column.
    */
   went: ArrayType<number> | null;
 }
 
 export interface FirstTens {
   /**
-   * Answer to which the top ten belongs.
+   * Answer that contains the top ten.
    */
   search_id: number;
   /**
-   * Encoded top ten. The first two bytes hold the depth (10 at most), and the next two bytes hold the number of pages. Four bytes follow for each page: the first four bytes of its id, which are derived from its url_key.
+   * Encoded top ten. The first two bytes hold the depth (10 at most), and the next two bytes hold the number of pages. Each page adds the first four bytes of its id, which are derived from its url_key.
    */
   sight: Buffer;
 }
@@ -1387,7 +1387,7 @@ export interface ListQueries {
    */
   given: string | null;
   /**
-   * Time at which the list last contained the query. If the list was read again later, the query has been removed from the list.
+   * Time at which the list last contained the query. If the list has been read since then, the query is no longer in the list.
    */
   last_seen: Generated<Timestamp>;
   /**
@@ -1517,7 +1517,7 @@ export interface NightEvidence {
 
 export interface NightHealth {
   /**
-   * Time of the judgement after which the run was checked for rank alerts; null if the run has not been checked yet, or if no rule existed.
+   * Time of the last judgement before the run was checked for rank alerts; null if the run has not been checked, or if no rules existed.
    */
   alerts_at: Timestamp | null;
   /**
@@ -1529,7 +1529,7 @@ export interface NightHealth {
    */
   alerts_severity: string | null;
   /**
-   * Number of queries to be bought for which a readable answer was received.
+   * Number of queries to be bought that received a readable answer.
    */
   answered: number;
   /**
@@ -1573,7 +1573,7 @@ export interface NightHealth {
    */
   reasons: string[];
   /**
-   * Other anomalies of the run, with one sentence per anomaly. The run's answers are shown despite these anomalies.
+   * Other anomalies of the run, one sentence each. The run's answers are shown despite these anomalies.
    */
   remarks: Generated<string[]>;
   /**
@@ -1585,11 +1585,11 @@ export interface NightHealth {
    */
   run_id: number;
   /**
-   * Share of the run's other queries whose answers also show a top-ten page, as a mean over all top-ten pages. Null if the run has fewer than five queries.
+   * Mean, over all top-ten pages, of the share of the run's other queries whose answers also show the page. Null if the run has fewer than five queries.
    */
   sameness: number | null;
   /**
-   * Share of changed answers that show exactly the same pages as the answers from one earlier day. The highest share over all earlier days is stored. Null if no earlier day has at least eight changed answers.
+   * Share of changed answers that show exactly the same pages as on an earlier day, for the day with the highest share. Null if no earlier day has at least eight changed answers.
    */
   stale: number | null;
   /**
@@ -1605,7 +1605,7 @@ export interface NightHealth {
    */
   unreadable: number;
   /**
-   * First of the runs with which later runs of the list are compared: the first of three similar runs that end with this run, or this run if a person marked it as usual. Null if later runs are compared with the same runs as before.
+   * Oldest run with which later runs of the list are compared: the first of three similar runs, of which this run is the last, or this run if a person marked it as usual. Null if later runs are compared with the same runs as before.
    */
   usual_from: number | null;
   /**
@@ -1698,7 +1698,7 @@ export interface Notices {
    */
   noted_at: Generated<Timestamp>;
   /**
-   * Other notice that covers this notice. For example, a single notice can cover many nights of a schedule.
+   * Another notice that also reports this event. For example, a single notice can cover many nights of a schedule.
    */
   part_of: string | null;
   /**
@@ -1819,7 +1819,7 @@ export interface OwnDomains {
    */
   domain: string;
   /**
-   * Label of the domain: the name that we use for the domain.
+   * Name that we use for the domain.
    */
   label: string;
   /**
@@ -1842,7 +1842,7 @@ export interface Pages {
    */
   id: string;
   /**
-   * Address as given in answers.
+   * Address as it appears in answers.
    */
   url: string;
   /**
@@ -1907,7 +1907,7 @@ export interface Queries {
    */
   id: string;
   /**
-   * Query key: the hexadecimal SHA-256 of the canonical request. Queries with equal keys are the same query.
+   * Query key: the hexadecimal SHA-256 of the canonical request. Queries with the same key are the same query.
    */
   key: string;
   /**
@@ -2034,7 +2034,7 @@ export interface RivalDomains {
    */
   domain: string;
   /**
-   * Label of the domain: the name that we use for the domain.
+   * Name that we use for the domain.
    */
   label: string;
   /**
@@ -2089,7 +2089,7 @@ export interface Runs {
    */
   list_id: number;
   /**
-   * Maximum age in milliseconds of a stored answer that is reused, so that no new answer is bought. If the age is 0, every query is bought.
+   * Maximum age in milliseconds of a stored answer that can be reused. If the age is 0, every query is bought.
    */
   max_age_ms: Generated<number>;
   /**
@@ -2148,7 +2148,7 @@ export interface Schedules {
    */
   enabled: boolean;
   /**
-   * Time up to which all due times of the schedule have a row in nights.
+   * All due times of the schedule up to this time have a row in nights.
    */
   known_until: Timestamp;
   /**
@@ -2419,7 +2419,7 @@ export interface StatementMarks {
    */
   account_id: number;
   /**
-   * End time of the last explained call, if no later call had started yet. The mark becomes invalid if a later call turns out to have started before this time, because overlapping calls must be explained together.
+   * End time of the last explained call, if no later call had started by then. The mark becomes invalid if a later call turns out to have started before this time, because overlapping calls must be explained together.
    */
   ended_at: Timestamp | null;
   /**
@@ -2427,11 +2427,11 @@ export interface StatementMarks {
    */
   line: number;
   /**
-   * Lowest id of the calls that the final lines do not explain.
+   * Lowest id of the calls not explained by a final line.
    */
   next_id: number;
   /**
-   * Start number of the first call that the final lines do not explain.
+   * Start number of the first call not explained by a final line.
    */
   next_seq: number;
 }
@@ -2481,7 +2481,7 @@ export interface Tasks {
    */
   answers_after: Timestamp | null;
   /**
-   * Number of calls that count as attempts. Calls that the API answered with a request to slow down do not count.
+   * Number of calls that count as attempts. Calls that received a rate-limit response do not count.
    */
   attempts: Generated<number>;
   /**
@@ -2560,7 +2560,7 @@ export interface TrustMarks {
    */
   search_id: number | null;
   /**
-   * True if the person decided to trust the answers, false if the person decided to distrust them. In both cases, the plausibility rules are ignored.
+   * True if the decision is to trust the answers, false if it is to distrust them. In both cases, the plausibility rules are ignored.
    */
   trusted: boolean;
   /**

@@ -22,7 +22,7 @@ export function statement<Row = unknown>(
 ): CompiledQuery<Row> {
   const file = readStatement(name)
   const path = `sql/statements/${name}.sql`
-  // Statements on the hot path use no temporary tables, so their text is not searched on every call.
+  // Skips the search for table names, because statements on the hot path use no temporary tables.
   if (tables === undefined) return bindParameters(path, file, parameters)
   const text = file.text.replaceAll(/:"([a-z_]+)"/g, (_, table: string) => `"${tables[table]}"`)
   return bindParameters(path, { ...file, text }, parameters)

@@ -1,4 +1,4 @@
-// Classifies database errors: conflict, outage, or a problem with the data.
+// Classifies database errors as conflicts, outages or problems with the data.
 
 import { npmRun } from '../cli/commands.ts'
 import pg from 'pg'
@@ -49,7 +49,7 @@ export async function letGo(end: () => Promise<unknown>): Promise<void> {
   await within(ending, { ms: endWithinMs })
 }
 
-/** Opens a resource that needs a server. An outage is reported as an unreachable server, not as a bug. */
+/** Opens a resource on a server. An outage is reported as an unreachable server, not as a bug. */
 export async function reaching<T>(what: string, open: () => Promise<T>): Promise<T> {
   try {
     return await open()

@@ -172,7 +172,7 @@ function readCondition(typed: string): readonly Condition[] {
   /** Parses tags joined by "or", which has the lowest precedence, or by "and". */
   const joined = (word: 'and' | 'or', wanted: boolean): readonly Condition[] => {
     const next = () => (word === 'or' ? joined('and', wanted) : single(wanted))
-    // Under "not", "or" becomes "and", and vice versa.
+    // "not" changes "or" to "and", and vice versa.
     const all = wanted === (word === 'and')
     let found = next()
     while (tokens[0]?.kind === word) {

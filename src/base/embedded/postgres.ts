@@ -295,7 +295,7 @@ function real(path: string): string {
 // Folders that survive a reboot, unlike the system's temporary folder.
 const publicFolders = ['/var/lib/querymill', '/var/tmp/querymill']
 
-/** Chooses the folder for data and copied binaries: the home, unless the server's user cannot access it. */
+/** Chooses the folder for data and copied binaries: the home if the server's user can access it. */
 async function choosePlace(home: string, user: User): Promise<string> {
   if (await canEnter(user, home)) return home
   for (const folder of publicFolders) {
@@ -378,7 +378,7 @@ export async function prepareBinaries(
   )
 }
 
-/** Creates the links of the install script, which many installers skip. Returns false if the folder is not writable. */
+/** Creates links as the install script (often skipped) does. Returns false if the folder is not writable. */
 function linkLibraries(folder: string): boolean {
   const text = readFileSync(join(folder, 'native', 'pg-symlinks.json'), 'utf8')
   for (const { source, target } of linkList.parse(JSON.parse(text))) {

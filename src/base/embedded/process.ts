@@ -20,7 +20,7 @@ export function commandOf(pid: number): readonly string[] | null {
     return text === '' || text.includes('<defunct>') ? null : [text]
   }
   try {
-    // The file is empty for a zombie.
+    // A zombie process has an empty file.
     const text = readFileSync(`/proc/${pid}/cmdline`, 'utf8')
     return text === '' ? null : text.split('\0')
   } catch (error) {
@@ -61,7 +61,7 @@ export function startProgram(
   }: { args: readonly string[]; env: Environment; stdio: StdioOptions; detached?: boolean },
 ): ChildProcess {
   const set = Object.entries(env).filter(([, value]) => value !== undefined)
-  // Runs the compiled file or, from sources, the file that `run.mjs` chooses.
+  // Runs the compiled file, or in a checkout, the file that `run.mjs` chooses.
   const words = import.meta.url.endsWith('.ts')
     ? [join(root, 'run.mjs'), job]
     : [join(root, 'dist', 'jobs', `${job}.js`)]
@@ -84,7 +84,7 @@ export function startDaemon(
   const log = openSync(options.log, 'w', 0o600)
   try {
     const child = startProgram(job, { args, env, stdio: ['ignore', out, log], detached: true })
-    // If the program cannot be started, its error must not end this process.
+    // A failure to start the program must not end this process.
     return child.on('error', () => undefined)
   } finally {
     closeSync(out)
@@ -130,7 +130,7 @@ export function runAs(user: User, program: string, args: readonly string[]) {
   })
 }
 
-/** Returns the user that must run a server whose data folder has this owner. PostgreSQL refuses to run as root. */
+/** Returns the user that must run the server, given the owner of its data folder. PostgreSQL refuses to run as root. */
 export function serverUser(owner: { readonly uid: number; readonly gid: number } | null): User {
   if (process.getuid?.() !== 0) return null
   if (owner !== null && owner.uid !== 0) return { uid: owner.uid, gid: owner.gid }

@@ -65,7 +65,7 @@ function longestStep(field: string): number {
 
 const expressions = new WeakMap<Cron, CronExpression>()
 
-/** Caches parsed patterns: most checks find no due time, and parsing would be most of their work. */
+/** Caches parsed patterns, because most checks find no due time and parsing would dominate their cost. */
 function expressionOf(cron: Cron): CronExpression {
   const known = expressions.get(cron) ?? CronExpressionParser.parse(cron.pattern, { tz: 'UTC' })
   expressions.set(cron, known)
@@ -77,7 +77,7 @@ function expressionOf(cron: Cron): CronExpression {
  *
  * The parser computes local times as if there were no clock changes. Local times are then converted to the zone. A time
  * that is skipped by a clock change is moved by the size of the jump. A time that occurs twice is due only the first
- * time, unless the pattern names every hour. The result is one night per local date. (In Australia/Lord_Howe, the
+ * time, unless the pattern names every hour. Each local date thus has one night. (In Australia/Lord_Howe, the
  * parser itself would skip 02:00 on the night when the clock jumps from 02:00 to 02:30.)
  */
 export function dueBetween(cron: Cron, zone: string, span: { after: Date; until: Date }): Due[] {

@@ -9,7 +9,7 @@ import { readRows, statement } from '../../base/database/sql-file.ts'
 
 export type { StoredAnswer } from '../../base/answer.ts'
 
-// Maximum batch size in bytes. Postgres accepts messages of up to 1 GB, but a few large bodies already fill a batch.
+// Maximum batch size in bytes, which allows for a few large bodies. Postgres accepts messages of up to 1 GB.
 const mostBytes = 64 * 1024 * 1024
 
 /**
@@ -78,7 +78,7 @@ export async function readAnswers(
   return new Map(rows.map(({ id, document }) => [id, document]))
 }
 
-/** Columns that a batch fills, with their types. Values are added in the order of the columns. */
+/** Columns written by a batch, with their types. Values are added in the order of the columns. */
 const tables = {
   domains: ['id uuid', 'host text', 'site text'],
   pages: ['id uuid', 'domain_id uuid', 'url text', 'url_key text'],
@@ -230,7 +230,7 @@ class Described {
     this.#rows.domains.add([domain.id, domain.host, domain.site])
   }
 
-  /** True the first time an id is passed. Ids are hashes of kind and content, so they never collide across tables. */
+  /** False if the id was passed before. Ids are hashes of kind and content, so they never collide across tables. */
   #isNew({ id }: { readonly id: string }): boolean {
     if (this.#known.has(id)) return false
     this.#known.add(id)

@@ -32,7 +32,7 @@ export async function runEnqueue(call: Call<EnqueueFlags>): Promise<Exit> {
   showEnd(report, flags)
   if (flags.dryRun !== true || report === null) return exits.done
   expectWithin(report, intake.maxCredits)
-  // A preview's exit code shows whether the plan fits within the balance and the credit floor.
+  // The exit code of a preview shows whether the balance above the credit floor covers the plan.
   return mill.supplier.origin === 'test' || fits(report) ? exits.done : exits.stopped
 }
 
@@ -61,7 +61,7 @@ async function askPerson(question: string): Promise<boolean> {
 /** Shows progress on stderr: one updating line on a terminal, otherwise one line every 10 s. */
 function createProgress() {
   const isTerminal = process.stderr.isTTY
-  // On a terminal, the first line appears immediately. Elsewhere, short operations print no progress.
+  // On a terminal, the first line appears immediately. Otherwise, short operations print no progress.
   let shownAt = isTerminal ? 0 : Date.now()
   let isLive = false
   return {

@@ -26,7 +26,7 @@ export interface EnqueueFlags extends ReadingFlags {
   readonly json?: boolean
 }
 
-/** Lists that have passed all checks that need no database. */
+/** Lists that have passed all checks that do not need the database. */
 export interface Intake {
   readonly orders: readonly ListOrder[]
   readonly notices: readonly string[]
@@ -104,7 +104,7 @@ async function listsOf(file: ListFile, reading: ReadOptions) {
   const { sheets, notices } = await everyTableOf({ kind: 'file', path, shown }, every)
   return sheets.map((sheet, at) => ({
     ...file,
-    // A table that is itself named "all" is read like any other table.
+    // A table named "all" is read like any other table.
     name: sheet === undefined || meansEvery(sheet) ? name : tableName(name, sheet),
     reading: { ...reading, sheet },
     notices: at === 0 ? notices : [],

@@ -45,7 +45,7 @@ export function refuseUndecided(
 ): void {
   if (removed.queries === dropped) return
   throw new Misuse(
-    `expected --drop or --keep for ${removedPhrase(removed)} in open run ${run} that are no longer in ${list}, got neither; nothing was planned: use --drop to cancel them, or --keep to buy them anyway`,
+    `expected --drop or --keep for ${removedPhrase(removed)} in open run ${run} that are no longer in ${list}, got neither, so nothing was planned; use --drop to cancel them, or --keep to buy them anyway`,
   )
 }
 
@@ -96,6 +96,6 @@ export async function refuseShrunken(
   const held = await countOf(trx, trx.withTables<StageTables>().selectFrom('merged').select('id'))
   if (before < 20 || held * 2 >= before) return
   throw new Misuse(
-    `expected ${name} to contain about ${count(before, 'query')}, as it did when it was last read, got ${formatNumber(held)}; if the change is intended, enqueue the list once by hand`,
+    `expected ${name} to contain about ${count(before, 'query')}, as when it was last read, got ${formatNumber(held)}; if the change is intended, enqueue the list once by hand`,
   )
 }

@@ -23,7 +23,7 @@ export interface TaggedShare {
   readonly share: number
 }
 
-/** Number of tasks with the same values of the parameters that determine the price. */
+/** Number of tasks whose parameters lead to the same price. */
 export interface Purchase {
   readonly num: number
   readonly device: string | null
@@ -42,7 +42,7 @@ export interface PlanOrder {
   readonly kind: 'manual' | 'nightly'
   readonly runDate: string
   /**
-   * Maximum number of credits for the whole run. For the run `into`, credits that were already spent do not count. If
+   * Maximum number of credits for the whole run. Credits already spent by the run `into` do not count. If
    * undefined, the budget of an existing run does not change.
    */
   readonly budget: number | null | undefined
@@ -60,7 +60,7 @@ export interface PlanOrder {
   readonly api: string
   /** Run to which the list is added. If null, a manual plan joins any open manual run of the list. */
   readonly into: number | null
-  /** Handling of queries that are still open in a joined run, but no longer on the list. */
+  /** Action for queries that are open in a joined run but no longer in the list. */
   readonly ifRemoved: 'ask' | 'drop' | 'keep'
   /** Number of lines with queries in the file. */
   readonly usable: number
@@ -80,15 +80,15 @@ export type BuyingOrder = readonly (readonly [
 ])[]
 
 /**
- * Computes the turn of each merged line: the cumulative credits of its tag, divided by the tag's share. Buying in this
- * order ensures that when credits run out, each tag with queries left has received its share, to within one call.
+ * Computes the place of each merged line in the buying order: its tag's cumulative credits, divided by the tag's share.
+ * This order ensures that when credits run out, each tag with queries left has received its share, to within one call.
  * Credits that a tag does not need are shared by the other tags.
  */
 export function turnOf({ shares }: Pick<PlanOrder, 'shares'>, usual: BuyingOrder) {
   const { fn } = expressionBuilder<StageTables, 'merged'>()
   const fractions = shares.map(({ share }) => share)
   const rest = fractions.reduce((left, share) => left - share, 1)
-  // Share for the queries without any of these tags. A rounding error is not treated as a share.
+  // Share for queries that have none of these tags. A rounding error does not count as a share.
   const others = rest < 1e-9 ? 0 : rest
   const credits = fn.sum<number>('price').over((over) => {
     const labels = over.partitionBy(['priority', 'share']).orderBy('overdue', 'desc')
@@ -153,7 +153,7 @@ export async function countUnusedIntervals(
   { wished, kind, maxAgeMs }: Pick<PlanOrder, 'wished' | 'kind' | 'maxAgeMs'>,
 ): Promise<number> {
   if (!wished) return 0
-  // The nightly maximum age, the default for lines without an age, is unknown in a manual run.
+  // Lines without an age use the nightly maximum age, which is unknown in a manual run.
   const usual = kind === 'nightly' ? maxAgeMs : 0
   const idle = trx
     .withTables<StageTables>()

@@ -172,7 +172,7 @@ async function hasWork(trx: Transaction<DB>, run: number): Promise<boolean> {
 
 const sliceSize = 25
 
-/** Counts the lines with a query that does not occur in an earlier line. */
+/** Counts the lines whose query does not occur in an earlier line. */
 async function countAccepted(
   trx: Transaction<DB>,
   stage: number,
@@ -188,7 +188,7 @@ async function countAccepted(
   return countOf(trx, accepted)
 }
 
-/** Tasks that may share a slice. Slices of reused tasks, and of tasks that are not asked, are not queued. */
+/** Tasks that may share a slice. Slices whose tasks are reused or not asked are not queued. */
 interface Group {
   readonly already: boolean
   readonly reused: boolean
@@ -312,7 +312,7 @@ function askAfterAll(conflict: OnConflictBuilder<DB, 'tasks'>) {
 
 /**
  * Sorts tasks so that the least valuable tasks are left if buying stops. Overdue queries come first, then the highest
- * weights, queries that were never answered, and the oldest answers.
+ * weights, then queries without an answer, then the oldest answers.
  */
 function buyingOrder({ weighted, aged, reused, rests }: Group): BuyingOrder {
   const heaviest = ['weight', (order: OrderByItemBuilder) => order.desc().nullsLast()] as const
@@ -356,7 +356,7 @@ async function storeHeld(
 
 /**
  * Inserts queries without checking each row for conflicts, because the checks would take a third of the time. If
- * another planner inserts the same query at the same time, the statement fails and is repeated with the checks.
+ * another planner inserts the same query at the same time, the statement fails and is retried with the checks.
  */
 async function storeQueries(trx: ControlledTransaction<DB>, stage: number): Promise<void> {
   const saved = await trx.savepoint('queries').execute()
@@ -485,7 +485,7 @@ async function closeRun(
     .executeTakeFirst()
   if (closed === undefined) {
     throw new Misuse(
-      `run ${run} was cancelled while the list was being planned; nothing was planned: run the same command again to start a new run`,
+      `run ${run} was cancelled while the list was being planned, so nothing was planned; run the same command again to start a new run`,
     )
   }
   expectRoom(order, { run, gone: closed.gone })
@@ -498,6 +498,6 @@ function expectRoom(
 ): void {
   if (typeof budget !== 'number' || into !== null || gone <= budget) return
   throw new Misuse(
-    `expected a budget of at least ${gone} credits for the open run ${run} of ${list}, which has already used or held them, got ${budget}; nothing was planned: set --budget to the total that the run may use, or cancel the run first: ${npmRun('cancel --')} --run ${run}`,
+    `expected a budget of at least ${gone} credits for the open run ${run} of ${list}, which has already used or held them, got ${budget}, so nothing was planned; set --budget to the total that the run may use, or cancel the run first: ${npmRun('cancel --')} --run ${run}`,
   )
 }

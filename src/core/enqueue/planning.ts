@@ -64,7 +64,7 @@ export async function planList(desk: Desk, order: ListOrder): Promise<ListPlan> 
 
 type PlanAll = (keep: boolean) => Promise<readonly ListPlan[]>
 
-/** Reads lists into temporary tables, from which they can be planned twice: once for a preview and once for real. */
+/** Reads lists into temporary tables, so that they can be planned twice: for a preview and for the run. */
 async function onStaged<T>(
   desk: Desk,
   orders: readonly ListOrder[],
@@ -106,9 +106,9 @@ function describePlan(planned: Planned, { order, read }: Staged, { costs }: Fund
 /** Warns about intervals that have no effect, because the last answer may still be reused. */
 export function intervalNotice({ unusedIntervals }: Pick<Planned, 'unusedIntervals'>): string[] {
   if (unusedIntervals === 0) return []
-  const queries = unusedIntervals === 1 ? '1 query is' : `${unusedIntervals} queries are`
+  const queries = unusedIntervals === 1 ? '1 query has' : `${unusedIntervals} queries have`
   return [
-    `${queries} due again (every) while the last answer can still be reused (max_age), so nights reuse that answer; to buy a new answer each time, set max_age lower than every`,
+    `${queries} an interval (every) no longer than the maximum age (max_age), so nights reuse the last answer; to buy a new answer each time, set max_age lower than every`,
   ]
 }
 

@@ -1,4 +1,4 @@
-// Reads the tasks that are still to be bought and the queries that become due, for the forecast.
+// Reads the tasks still to be bought and the queries that will become due, for the forecast.
 
 import type { Database } from '../../base/database/database.ts'
 import { readRows } from '../../base/database/sql-file.ts'
@@ -24,7 +24,7 @@ export interface ListedGroup {
     | null
 }
 
-/** Reads the queries in all scheduled lists, as of each list's last read. */
+/** Reads the queries that each scheduled list contained when it was last read. */
 export function readGroups(db: Database, { origin, api }: { origin: string; api: string }) {
   return readRows<ListedGroup>(db, 'listed_groups', { origin, api })
 }
@@ -81,7 +81,7 @@ export async function readOpenTasks(db: Database) {
 
 export type ComingSchedule = Awaited<ReturnType<typeof readComing>>[number]
 
-/** Reads the enabled schedules, as stored by the last scheduler. */
+/** Reads the enabled schedules that the last scheduler stored. */
 export async function readComing(db: Database) {
   return db
     .selectFrom('schedules')

@@ -27,7 +27,7 @@ const inReport = [
   ...(['estimate', 'reasons', 'notices', 'sample'] as const),
 ]
 
-/** `files` contains, for each list, the path of the file with its rejected lines. */
+/** `files` contains the path of each list's file of rejected lines. */
 export function reportOf(
   plans: Plans,
   { parameters }: Pick<Intake, 'parameters'>,
@@ -78,7 +78,7 @@ export function planLines(
     `api         ${api}${originNotes[origin]}`,
     `cost        ${costLine(plans)}`,
     ...(origin === 'test' ? [] : balanceLines(plans.totals)),
-    // Names come from files and must not contain terminal control sequences.
+    // Names come from files and could contain terminal control sequences.
   ].map((line) => line.replace(/\p{Cc}/gu, ''))
 }
 
@@ -177,7 +177,7 @@ function balanceLines({ balance, estimate }: Totals): string[] {
     const short =
       within_budget === null
         ? 'not known to be enough'
-        : 'not enough in the worst case, in which the remaining queries end as unaffordable'
+        : 'not enough in the worst case; the remaining queries would end as unaffordable'
     lines.push(
       `budget      ${count(budget, 'credit')}: ${within_budget === true ? 'enough' : short}`,
     )
@@ -200,12 +200,12 @@ function readingReport(heading: Heading) {
     encoding: encoding.label,
     encoding_by: encoding.how,
     delimiter,
-    // JSON lines have field names in place of a header.
+    // JSON lines have field names instead of a header.
     header_line: headerLine === 0 ? null : headerLine,
     columns: [{ index: columns.query, role: 'query' }, ...usedColumns(heading)]
       .toSorted((a, b) => a.index - b.index)
       .map(({ index, role }) => ({ ...described(index), means: role })),
-    // The next most likely query column.
+    // The second most likely query column.
     runner_up: runnerUp === null ? null : described(runnerUp),
     ignored: [
       ...columns.ignored.map((cell) => cell.trim()),

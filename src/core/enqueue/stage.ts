@@ -8,7 +8,7 @@ import { statement } from '../../base/database/sql-file.ts'
 import { awaitedLater } from '../../base/waiting.ts'
 import type { ListedQuery, Rejection } from '../lists/rows.ts'
 
-/** Temporary tables belong to a connection. */
+/** A temporary table exists only on its connection. */
 export async function onConnections<T>(
   db: Database,
   work: (connections: Connections) => Promise<T>,
@@ -70,7 +70,7 @@ type FilledColumn = ReturnType<ReturnType<typeof column>['fill']>
 
 const { integer, double, text, uuid } = kinds
 
-/** Columns that both query tables have. Columns of fixed size come first. */
+/** Columns of both query tables, with fixed-size columns first. */
 const inBoth = {
   num: column('integer not null', integer, ({ query }) => query.num),
   priority: column('smallint not null', integer, ({ priority }) => priority),
@@ -177,7 +177,7 @@ export function createStage(connections: Connections, number: number, labels: re
       }
     },
 
-    /** Adds the members of a list from the database rather than from a file. The members' queries are already stored. */
+    /** Adds a list's members from the database instead of a file, so their queries are already stored. */
     async addMembers(list: number): Promise<number> {
       const wanted = stageName('staged_wanted', number)
       const insert = statement('stage_members', { list, labels }, { wanted })
@@ -185,7 +185,7 @@ export function createStage(connections: Connections, number: number, labels: re
       return Number(numAffectedRows ?? 0)
     },
 
-    /** Creates empty tables, and drops the tables from an earlier read. */
+    /** Replaces the tables from an earlier read with empty tables. */
     async start(): Promise<void> {
       await sender.end()
       await drop()
@@ -204,7 +204,7 @@ export interface Connections {
 type Member = Pick<DB['list_queries'], 'priority' | 'weight' | 'every_days' | 'max_age_ms'>
 type StagedLine = Member & Pick<DB['queries'], 'id' | 'num' | 'device'> & { ord: Generated<number> }
 
-/** Temporary tables used while lists are planned. Each list has its own numbered tables of lines. */
+/** Temporary tables used while lists are planned. The tables for each list's lines are numbered. */
 export type StageTables = {
   /** Lines that become tasks. */
   staged_wanted: StagedLine & { line: number; share: number | null }

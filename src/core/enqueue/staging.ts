@@ -22,7 +22,7 @@ export interface ListOrder extends Pick<PlanOrder, Needed>, Partial<Pick<PlanOrd
   /** The list's file, or the members that the database stored when the list was last read. */
   readonly from: ListBytes | { readonly kind: 'members'; readonly list: number }
   readonly reading: ReadOptions
-  /** Remarks about the file, in addition to the remarks that result from reading the file. */
+  /** Remarks about the file, in addition to remarks from reading it. */
   readonly notices?: readonly string[]
   /** Called within the planning transaction. An error rolls back the whole plan and is passed on unchanged. */
   readonly record?: (trx: Transaction, run: number) => Promise<void>
@@ -51,7 +51,7 @@ export interface ReadList {
   readonly sample: { readonly first: readonly Query[]; readonly last: Query | null }
 }
 
-/** Reads a list into temporary tables on these connections, which no other connection can see. */
+/** Reads a list into temporary tables, which are visible only to these connections. */
 export async function stageList(
   connections: Connections,
   number: number,
@@ -163,7 +163,7 @@ function emptyTally() {
     rejected: 0,
     plain: true,
     wished: false,
-    /** The first few reasons, shown in the message. */
+    /** First reasons for rejections, for the message. */
     reasons: [] as string[],
     request: undefined as PlanOrder['request'] | undefined,
     first: [] as Query[],

@@ -11,11 +11,11 @@ export type Forecast =
   | {
       readonly kind: 'unknown'
       readonly missing: 'balance' | 'prices'
-      /** Cost of the next 24 hours without any limits, if only the balance is missing. */
+      /** Cost of the next 24 hours without limits, if only the balance is unknown. */
       readonly day?: { readonly credits: number; readonly worst: number }
     }
 
-/** Computes the cost of open work and future nights in chronological order, and when credits run out. */
+/** Computes the cost of open work and future nights in chronological order, and the time when credits run out. */
 export function forecastOf(input: ForecastInput): Forecast {
   const { balance, prices, open, groups } = input
   const classes = [
@@ -62,7 +62,7 @@ function walk(input: ForecastInput, balance: number, price: PriceKind): readonly
   ].toSorted((a, b) => a.at - b.at || urgencyOf(a) - urgencyOf(b))
   for (const [at, event] of events.entries()) {
     if (event.kind === 'night') {
-      // The events are sorted, so nights that compete with a night directly follow it.
+      // The events are sorted, so competing nights are adjacent.
       let end = at + 1
       while (isRival(events[end], event)) end += 1
       spending.buyNight(event, known, shareAmong(event, events.slice(at, end)))
@@ -72,12 +72,12 @@ function walk(input: ForecastInput, balance: number, price: PriceKind): readonly
   return spending.steps
 }
 
-/** Order of simultaneous events: renewals first, then nights by priority, which is the order of buying. */
+/** Order of simultaneous events: renewals first, then nights in the order of buying (by priority). */
 function urgencyOf(event: { readonly kind: string; readonly priority?: number }): number {
   return event.kind === 'renewal' ? 0 : (event.priority ?? priorities.usual)
 }
 
-/** True if both nights have the same due time and priority, and so split the credits by their lists' shares. */
+/** True if both nights have the same due time and priority, so they split the credits by their lists' shares. */
 function isRival(one: Partial<ComingNight> | undefined, night: ComingNight): boolean {
   const priority = one?.priority ?? priorities.usual
   return one?.at === night.at && priority === (night.priority ?? priorities.usual)
@@ -100,14 +100,14 @@ export interface QueryGroup
   readonly class: string
   /** Time at which the newest answer was received; null if there is no answer. */
   readonly answeredAt: number | null
-  /** Day that the queries were bought for. The day is known only if a list sets an interval. */
+  /** Day that the queries were bought for. Known only if a list sets an interval. */
   readonly answeredOn?: string | null
 }
 
 export interface OpenWork {
   readonly run: number
   readonly list: string
-  /** Month of the run's date, such as 2026-11. */
+  /** Month of the run date, such as 2026-11. */
   readonly month: string
   /** Remaining budget in credits; null if there is no budget. */
   readonly left: number | null
@@ -166,11 +166,11 @@ export interface ForecastStep {
   /** Number of queries that the budget and the floor allow. */
   readonly bought: number
   readonly credits: number
-  /** Cost in credits if every query has the highest price. */
+  /** Cost in credits if every query costs the highest price. */
   readonly worst: number
   readonly after: number
   readonly cut: Cut | null
-  /** False if the run or night would be incomplete at the highest price. */
+  /** False if the run or night could not be completed at the highest price. */
   readonly sure: boolean
   readonly floorAt: number | null
 }
@@ -186,7 +186,7 @@ interface Leftover {
   readonly budget: number | null
   readonly portions: ReadonlyMap<string, number>
   readonly month: string
-  /** Day or month that must end before buying resumes, as its budget is used up; null if the tasks wait for credits. */
+  /** Day or month that must end before buying resumes, because its budget is spent; null if tasks wait for credits. */
   readonly waits: string | null
 }
 
@@ -194,7 +194,7 @@ class Spending {
   readonly steps: Step[] = []
   readonly #input: ForecastInput
   readonly #price: PriceKind
-  /** Credits used from the budgets for days, months and lists. */
+  /** Credits used from the daily, monthly and list budgets. */
   readonly #spent = new Map<string, number>()
   #balance: number
   #left: Leftover[] = []
@@ -278,7 +278,7 @@ class Spending {
       floorAt: cut === 'floor' ? about.at + minutes * 60_000 : null,
     }
     this.steps.push(step)
-    // Tasks that exceed the budget of a run or list end as unaffordable. Tasks that exceed any other limit wait.
+    // Tasks over the budget of their run or list end as unaffordable. Tasks over any other limit wait.
     if (cut === null || cut === 'budget' || cut === 'list') return
     const left = budget === null ? null : budget - credits
     const waits = cut === 'day' ? dayOf(about.at) : cut === 'month' ? monthOf(about.at) : null
@@ -364,7 +364,7 @@ function noteBought(
   if (days !== null) known.dueDays.set(list, known.answeredDay + days)
 }
 
-/** The cadence's next due day. If an answer arrived on or after that day, the next interval starts at the answer. */
+/** The cadence's next due day. If an answer arrived on or after that day, the interval starts on the answer's day. */
 function dueDayOf({ answeredOn }: QueryGroup, { dueOn, intervalDays }: QueryInterval): number {
   const due = numberOf(dueOn)
   const answered = numberOf(answeredOn)

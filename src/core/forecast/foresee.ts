@@ -92,8 +92,8 @@ export async function readCreditForecast(
 }
 
 /**
- * Recent prices of a query in each class, or else the highest price of the class. The share of tasks that fail at no
- * cost is the median of recent days, so that one bad night does not make the next night look cheap.
+ * Reads each class's recent prices, or its highest price if there are none. The share of tasks that fail at no
+ * cost is the median of recent days, so that one bad night does not make the forecast too low.
  */
 async function readPrices(db: Database, { account, origin }: Supplier, { costs }: Funds) {
   const paid = await readRows<{ class: string; expected: number; worst: number }>(
@@ -141,7 +141,7 @@ function nightsWithin(
   return { until, nights: days <= 1 || fitting <= 1 ? firstDay : nightsOf(until) }
 }
 
-/** Due times by pattern and zone. Many schedules share a pattern, and computing its due times can be slow. */
+/** Cached due times by pattern and zone. Many schedules share a pattern, and computing due times can be slow. */
 type KnownDues = Map<string, readonly Due[]>
 
 function nightsOfSchedule(
@@ -166,7 +166,7 @@ function nightsOfSchedule(
   }))
 }
 
-/** Enabled schedules with a list that has never been read. The size of this list is unknown. */
+/** Enabled schedules whose list has never been read, so that the list's size is unknown. */
 function readUnpriced(db: Database) {
   return db
     .selectFrom('schedules')
@@ -222,7 +222,7 @@ async function balanceAfter(
   return balance
 }
 
-/** Credits used by the account on a day and in a month, including reservations for calls in flight. */
+/** Reads the account's spending for a day and for a month, including reservations for calls in flight. */
 export async function readSpent(
   db: Database,
   { account, origin }: Supplier,
@@ -274,7 +274,7 @@ function stepTable(steps: readonly ForecastStep[], zone: string): string {
 function verdictOf({ cut, sure, bought, asked }: ForecastStep): string {
   if (cut === null)
     return sure ? 'fits' : 'affordable at recent prices, but not at the highest price'
-  return `${limitNames[cut]} reached after ${formatNumber(bought)} of ${formatNumber(asked)}`
+  return `${limitNames[cut]} reached after ${formatNumber(bought)} of ${formatNumber(asked)} queries`
 }
 
 const limitNames: Readonly<Record<Cut, string>> = {

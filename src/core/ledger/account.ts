@@ -15,13 +15,13 @@ export interface Account {
   readonly usedTotal: number
   /** Balance from the answer whose call started last, or null before the first answer. */
   readonly seen: BalanceReading | null
-  /** True if a balance lower than `seen` may have been reported later, but the record of that report was lost. */
+  /** True if a lower balance than `seen` may have been reported later, in a record that was lost. */
   readonly doubted: boolean
-  /** Credits used by calls that ended after the call of `seen` had started, which `seen` may exclude. */
+  /** Credits used by calls that ended after the call of `seen` had started. `seen` may not include them. */
   readonly spentSince: number
-  /** Balances reported since shortly before the call that reported `seen` started, or null before the first report. */
+  /** Balances reported since shortly before the call that reported `seen` began; null before the first report. */
   readonly reported: ReportedBalances | null
-  /** Balances reported since a later moment, which replace `reported` when `seen` is from a call after that moment. */
+  /** Like `reported`, but since a later moment. Replaces `reported` once `seen` is from a call after that moment. */
   readonly reportedNext: ReportedBalances | null
   /** Credits set aside for calls in flight. */
   readonly reserved: number
@@ -56,7 +56,7 @@ export interface Account {
   readonly monthSpent: number
 }
 
-/** A balance, with the start number of the call that reported it. */
+/** A balance, with the number of the call that reported it. */
 interface BalanceReading {
   readonly seq: number
   readonly at: number
@@ -74,21 +74,21 @@ interface ReportedBalances {
 export const constants = {
   /** Assumed cost before any cost is known. */
   firstBound: 10,
-  /** Multiple of the highest cost that must be free above the floor before calls on a stopped account resume. */
+  /** A stopped account resumes when this many times the highest cost is available above the floor. */
   hysteresis: 2,
   /** Age of a balance after which calls are sent one at a time, because other users may have spent credits. */
   oldestSightingMs: 600_000,
   /** Maximum time from the end of a call on our side until the server charges the call. */
   graceMs: 120_000,
-  /** Number of calls made one at a time before any balance is known or after a renewal, including retries. */
+  /** Number of calls, including retries, that are made one at a time while no balance is known or after a renewal. */
   blindCalls: 5,
   /** Pause between calls that are made one at a time to learn the balance. */
   probePauseMs: 2_000,
-  /** Number of costs needed to trust their maximum as a bound, and number of costs that the maximum covers. */
+  /** Number of costs before their maximum is trusted as a bound. Each maximum covers this many costs. */
   trustedAfter: 30,
   /** The highest cost is an outlier if it is this many times the next cost. A call sent alone ignores outliers. */
   oddFactor: 10,
-  /** Multiple of the highest cost that bounds a price class until the maximum is trusted, to protect the balance. */
+  /** Until the maximum is trusted, this multiple of the highest cost is the bound, to protect the balance. */
   youngFactor: 4,
   /** Number of unreadable calls, including retries, after which a task's outcome is recorded as unknown. */
   unreadCalls: 3,
@@ -111,7 +111,7 @@ export function costClass(query: { readonly num: number; readonly device: string
 /**
  * Returns a provable lower bound on the balance, or null if no balance was ever reported. The first bound is the newest
  * balance minus the cost of all calls that ended since its call started. The second bound is the lowest balance
- * reported since then: one of these balances is from the call that the API charged last, and excludes only open calls.
+ * reported since then. The balance from the call that was charged last omits only the cost of open calls.
  */
 export function lowestBalance(account: Account): number | null {
   const { seen, spentSince, reported, reserved, uncertain } = account
@@ -119,7 +119,7 @@ export function lowestBalance(account: Account): number | null {
   const newest = seen.remaining - spentSince
   const least =
     reported === null ? newest : Math.min(seen.remaining, reported.least) - reported.untold
-  // Bills may be understated, so the lower of the two bounds is used.
+  // External spend can mean understated costs, so the lower of the two is used.
   const untrue = account.external.now > 0 || (account.external.last ?? 0) > 0
   const proved = untrue ? Math.min(newest, least) : Math.max(newest, least)
   return proved - reserved - uncertain
@@ -229,7 +229,7 @@ export function readAllListBudgets(db: Database, day: string) {
   return readRows<ListBudget>(db, 'list_budgets', { day })
 }
 
-/** Sets or removes a list's monthly budget. Throws if a month of `day` or of an open run has already used more. */
+/** Sets or removes a list's monthly budget. Throws if more is already used in the month of `day` or of an open run. */
 export function setListBudget(
   db: Database,
   { list, budget, day }: { list: string; budget: number | null; day: string },

@@ -11,7 +11,7 @@ import { type Bound, boundOf, type Cost, type Costs, dearestOfAll, unknownCost }
 import type { ListBudgetUse, WaitingTask } from './waiting.ts'
 
 const soon = 100
-/** Time by which calls may start earlier than the rate limit allows, so that lanes are filled in groups. */
+/** Calls may start this much earlier than the rate limit allows, so that lanes are filled in groups. */
 const rateSlackMs = 20
 
 /** Decides which tasks get a reservation. The model in the tests uses the same function. */
@@ -94,7 +94,7 @@ class AdmissionCheck {
       /** Runs in `spentRuns` whose list budget is used up. */
       spentByList: [...this.#spentRuns].flatMap(([run, by]) => (by === 'list_spent' ? [run] : [])),
       affordable: this.#affordable(),
-      /** Credits that are expected to leave the balance without being billed, per call in flight. */
+      /** Expected unbilled decrease in the balance, in credits per call in flight. */
       external: externalPerCall(this.account, this.#single),
     }
   }
@@ -138,7 +138,7 @@ class AdmissionCheck {
     return room < size * (1 + request.urgentElsewhere) ? 'urgent' : null
   }
 
-  /** Credits provably available for further calls, or null if a new balance must be learned first. */
+  /** Credits that are certainly available for further calls; null if a new balance is needed first. */
   #roomFor({ calls, alone }: { readonly calls: number; readonly alone: boolean }): number | null {
     const { account, costs, rules } = this
     const { floor } = rules
@@ -227,7 +227,7 @@ export interface CallRequest {
   readonly task: number
   readonly class: string
   readonly run: number
-  /** Number of more urgent open tasks outside this decision, which are counted only while credits are scarce. */
+  /** Number of more urgent open tasks not in this decision. Counted only while credits are scarce. */
   readonly urgentElsewhere: number
 }
 
@@ -323,7 +323,7 @@ function covers({ budget, spent, reserved }: BudgetUse, bound: Bound, size: numb
   return left >= bound.alone || (bound.unseen && left > 0)
 }
 
-/** Returns the expected external spend per call. For a call sent alone, only spend seen in both windows counts. */
+/** Returns the expected external spend per call. For a call sent alone, the lower of both windows' values is used. */
 function externalPerCall({ external: { now, last } }: Account, alone: boolean): number {
   return alone ? Math.min(now, last ?? now) : Math.max(now, last ?? 0)
 }
@@ -341,7 +341,7 @@ function isTrusted({ keys }: Account, { key }: Rules): boolean {
   return keys.length === 0 || keys.includes(key)
 }
 
-/** True if a call may be sent alone to learn the balance, which is unknown, old or from before a plan renewal. */
+/** True if a call may be sent alone to learn a balance that is unknown, outdated or from before a plan renewal. */
 function isProbeDue(account: Account, bound: number, rules: Rules): boolean {
   const { seen, blindCalls } = account
   if (seen === null && blindCalls < constants.blindCalls) return true
@@ -385,7 +385,7 @@ function isSpent(limit: Limit): boolean {
   return limit === 'run_spent' || limit === 'list_spent'
 }
 
-/** Reserves credits in the run's budget, and in the list budget for every run that shares this budget. */
+/** Reserves credits in the run's budget and in the list's budget, which other runs may share. */
 function takeFrom(budgets: Map<number, RunBudgetUse>, run: number, bound: number): void {
   const key = budgets.get(run)?.list?.key
   for (const [id, { list, ...use }] of budgets) {
@@ -436,7 +436,7 @@ export interface ReadyTask extends RequestedTask {
   readonly run: number
 }
 
-/** Determines which requested tasks must still be bought. Drops duplicates, because the database is authoritative. */
+/** Determines from the database which requested tasks must still be bought. Drops duplicates. */
 export function sortTasks(
   requested: readonly RequestedTask[],
   found: ReadonlyMap<number, WaitingTask>,
@@ -462,10 +462,10 @@ export function sortTasks(
   return { ready, gone, later, reused }
 }
 
-/** Urgency matters only if credits are scarce: the balance above the floor covers fewer calls than this number. */
+/** Urgency matters only if the balance above the floor covers fewer calls than this number. */
 const scarce = 1_000
 
-/** Returns the priorities for which credits are scarce and more urgent tasks elsewhere must be counted. */
+/** Returns the priorities for which credits are scarce, so that more urgent tasks elsewhere must be counted. */
 export function scarcePriorities(
   ready: readonly ReadyTask[],
   { books: { account, costs }, rules }: { books: Books; rules: Rules },
@@ -478,7 +478,7 @@ export function scarcePriorities(
   return [...new Set(tight.map(({ priority }) => priority))]
 }
 
-/** For each given priority, counts the more urgent tasks outside this decision, up to a limit. */
+/** Counts the tasks not in this decision that are more urgent than each priority, up to a limit. */
 export async function countUrgent(
   db: Database,
   ready: readonly ReadyTask[],

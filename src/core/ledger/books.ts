@@ -1,4 +1,4 @@
-// Reads and writes an account's books: the rows that a reservation depends on.
+// Reads and writes the rows on which an account's reservations depend.
 
 import type { Database, Trip } from '../../base/database/database.ts'
 import { sql } from '../../base/database/kysely.ts'

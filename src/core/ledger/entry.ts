@@ -132,7 +132,7 @@ export function lostCall(call: CallName): Entry {
   }
 }
 
-/** Builds the entry for a reservation that this process provably never sent. */
+/** Builds the entry for a call that this process provably never sent. */
 export function unsentCall(call: CallName): Entry {
   return {
     ...nothingKnown(call),

@@ -17,7 +17,7 @@ export interface Clocks {
 
 const largestSkewMs = 5_000
 
-/** Throws if this host's clock is wrong: its worker would treat other workers' jobs as stalled. */
+/** Throws if this host's clock is wrong, because its worker would treat other workers' jobs as stalled. */
 export async function refuseSkew(db: Database): Promise<void> {
   const before = Date.now()
   const { seconds } = await db
@@ -44,13 +44,13 @@ interface LeaseOptions {
 
 const together = 100
 
-/** Lease of a worker, which protects the worker's calls until it expires by the database's or this machine's clocks. */
+/** A worker's lease. It protects the worker's calls until the database's or this machine's clocks pass its end. */
 export class Lease {
   readonly worker: number
-  /** Fingerprint of the key in use. The next heartbeat stores a new fingerprint. */
+  /** Fingerprint of the key in use. The next heartbeat stores any change. */
   key: string | null
   readonly #options: LeaseOptions
-  /** Latest known end of the lease, before which no other worker gives up this worker's calls. */
+  /** Latest known end of the lease. Until then, other workers do not give up this worker's calls. */
   term: Clocks
 
   private constructor(worker: number, options: LeaseOptions, asked: Clocks) {
@@ -94,7 +94,7 @@ export class Lease {
     await this.#updateRow().set({ stopped_at: clock }).execute()
   }
 
-  /** Gives up calls of workers with expired leases. The calls may have been charged, but nobody awaits the answers. */
+  /** Gives up calls of workers with expired leases. The calls may have been charged, but their answers are missing. */
   async reap(rules: Omit<SettlementRules, 'account'>): Promise<number> {
     let reaped = 0
     let after = 0
@@ -122,7 +122,7 @@ export class Lease {
     return reaped
   }
 
-  /** Releases unsent calls that this worker gave up. A copied database's calls are kept, as they may be charged. */
+  /** Releases unsent calls that this worker gave up. Keeps calls in a copied database, as they may be charged. */
   async release({ givenUp, ...rules }: SettlementRules & { givenUp: Set<string> }): Promise<void> {
     if (givenUp.size === 0) return
     const forgotten = await this.#inFlight()
@@ -134,7 +134,7 @@ export class Lease {
     for (const { mark } of forgotten) givenUp.delete(mark)
   }
 
-  /** Counts calls in flight, except those given up. If an idle worker has such calls, the database was restored. */
+  /** Counts calls in flight, except those given up. If an idle worker has any, the database was restored. */
   async countOpen(givenUp: ReadonlySet<string>): Promise<number> {
     const { calls } = await this.#inFlight()
       .select(({ fn }) => fn.countAll<number>().as('calls'))
@@ -166,21 +166,21 @@ function readClocks(): Clocks {
   return { steady: performance.now(), wall: Date.now() }
 }
 
-/** Returns the earliest possible end of a lease requested at `asked`. The database starts the lease later. */
+/** Returns the earliest possible end of a lease requested at `asked`. The database may start the lease later. */
 export function termOf(asked: Clocks, leaseMs: number): Clocks {
   return { steady: asked.steady + leaseMs, wall: asked.wall + leaseMs }
 }
 
-/** True if a call that starts now ends within the lease by both clocks. Either clock can show that the lease ended. */
+/** True if, by both clocks, a call that starts now ends within the lease. Either clock may have stopped or jumped. */
 export function coversCall(term: Clocks, now: Clocks, callMs: number): boolean {
   return now.steady + callMs < term.steady && now.wall + callMs < term.wall
 }
 
 export const beats = 6
-/** Grace period in heartbeats: after a longer outage, other workers get this time before their calls are given up. */
+/** Grace period in heartbeats: after an outage longer than this, other workers' calls are kept for the same time. */
 const sparedBeats = 2
 
-/** Returns the time before which no worker is reaped: an outage that delayed our heartbeat may delay other workers. */
+/** Returns the time until which no worker is reaped: an outage that delayed our heartbeat may delay others too. */
 export function sparedUntil(
   before: number,
   { now, beatAt, leaseMs }: { now: number; beatAt: number; leaseMs: number },

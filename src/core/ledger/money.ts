@@ -4,14 +4,14 @@ import type { Database } from '../../base/database/database.ts'
 import { sql } from '../../base/database/kysely.ts'
 import { floorInForce, shownBalance } from './standstill.ts'
 
-/** A range of days in a time zone, including both ends. */
+/** An inclusive range of days in a time zone. */
 export interface ZonedSpan {
   readonly since: string
   readonly until: string
   readonly zone: string
 }
 
-/** An account with its spending and its credit floor. Without a live worker, the last worker's floor is used. */
+/** An account with its spending and its credit floor. If no worker is alive, the last worker's floor applies. */
 export type AccountSpending = Awaited<ReturnType<typeof readAccountSpending>>[number]
 
 /** Credits spent on a list or a price class. */

@@ -18,7 +18,7 @@ export interface Cost {
   readonly earlier: Peak
 }
 
-/** The two highest costs in a set, which are equal if the highest cost was seen twice. */
+/** The two highest costs in a set. They are equal if the highest cost occurs twice. */
 interface Peak {
   readonly first: number
   readonly second: number
@@ -57,7 +57,7 @@ export interface ReportedCosts extends Peak {
 /** Upper bounds on a call's cost: `alone` for a call that is sent alone, `among` for one of several calls. */
 export type Bound = ReturnType<typeof boundOf>
 
-/** Bounds a call's cost. A new price class gets twice the highest cost of all classes. */
+/** Bounds a call's cost. In a new class, the bound is twice the highest cost of all classes. */
 export function boundOf(costs: Costs, name: string) {
   const cost = costs.get(name)
   if (cost === undefined || cost.seen === 0) {

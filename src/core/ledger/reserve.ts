@@ -18,7 +18,7 @@ import { type Books, readBooks, takeRuns } from './books.ts'
 import type { CallName, SettlementRules } from './settle.ts'
 import { readWaiting, type WaitingTask } from './waiting.ts'
 
-/** Number of failed tries before the process waits. Near the floor, every ledger change invalidates a decision. */
+/** Number of failed attempts before a pause. Near the floor, every ledger change invalidates a decision. */
 const mostTries = 12
 const contendedMs = 20
 
@@ -78,7 +78,7 @@ export interface Reserved {
   /** Tasks that are not due yet, or whose query is in flight. */
   readonly later: readonly number[]
   readonly deferral: Deferral | { readonly kind: 'no_lease' }
-  /** Number of calls that the balance allows, or null if it is unknown. */
+  /** Number of calls that the balance allows, or null if unknown. */
   readonly affordable: number | null
 }
 
@@ -92,7 +92,7 @@ export function expectForward({ begun }: Pick<Spender, 'begun'>, { account }: Bo
   begun.seq = account.seq
 }
 
-/** Derives the tasks that may be bought and the rules in force from the rows. */
+/** Determines from the rows which tasks may be bought and which rules apply. */
 export function prepareAdmission(
   spender: Spender,
   {
@@ -107,7 +107,7 @@ export function prepareAdmission(
   return { books, found, budgets, sorted, rules: rulesOf(spender, books) }
 }
 
-/** Decides which calls may be sent. `urgent` counts the more urgent tasks elsewhere, by priority. */
+/** Decides which calls may be sent. `urgent` gives the number of more urgent tasks elsewhere, by priority. */
 export function decideAdmission(
   inputs: ReturnType<typeof prepareAdmission>,
   urgent: ReadonlyMap<number, number>,
@@ -185,10 +185,10 @@ export function reservationOf(spender: Spender, decision: DecidedAdmission) {
     /** False for a test account, because it has no floor. */
     counts: decision.rules.counts,
     most_in_flight: decision.rules.mostInFlight,
-    /** Credits that are expected to leave the balance without being billed, per call in flight. */
+    /** Expected unbilled decrease in the balance, in credits per call in flight. */
     external: admission.external,
     version: books.version,
-    /** True if the decision remains valid as long as the credits suffice, regardless of other workers. */
+    /** True if other workers cannot invalidate the decision as long as the credits suffice. */
     steady: stops.length === 0 && cleared.length === 0 && isSteady(decision),
     state: stateOf(admission.account),
     stops,
@@ -203,7 +203,7 @@ export function reservationOf(spender: Spender, decision: DecidedAdmission) {
   }
 }
 
-/** Returns tasks that end unanswered, because only a call could answer them and their runs have no budget left. */
+/** Returns tasks that end without an answer, because they need a call and their runs have no budget left. */
 function unaffordable({
   admission,
   sorted,
@@ -216,7 +216,7 @@ function unaffordable({
 
 const mostGivenUp = 10_000
 
-/** Remembers calls with an unconfirmed reservation, which the database may still write. Drops the oldest marks. */
+/** Remembers calls whose reservations were not confirmed but may still be written. Drops the oldest marks. */
 export function giveUp(givenUp: Set<string>, marks: Iterable<string>): void {
   for (const mark of marks) givenUp.add(mark)
   for (const oldest of givenUp) {

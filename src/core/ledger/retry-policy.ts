@@ -13,7 +13,7 @@ export interface Tries {
 /** A finished call's effect on its task. */
 export type Effect =
   | { readonly kind: 'answered' }
-  /** The task is retried until its tries are used up. */
+  /** The task is retried until no tries are left. */
   | {
       readonly kind: 'retry'
       /** True if the call may have been charged, but its answer could not be read. */
@@ -28,7 +28,7 @@ export type Effect =
   /** The try does not count, because all workers are stopped or nothing was sent. */
   | { readonly kind: 'keep'; readonly waitMs: number | null }
 
-/** A task's new values, by the names of their columns. */
+/** A task's new values, by column name. */
 export interface ChangedTask extends Tries {
   readonly wait_ms?: number
   readonly error_code?: string
@@ -45,7 +45,7 @@ export interface Patience {
 const retryMs = 1_000
 const longestRetryMs = 60_000
 
-/** Returns a task's state after one of its calls ended, or null if it does not change. */
+/** Returns a task's state after a call has ended, or null if the state does not change. */
 export function nextTry(tries: Tries, effect: Effect, patience: Patience): ChangedTask | null {
   switch (effect.kind) {
     case 'answered':

@@ -17,7 +17,7 @@ import {
   type Tries,
 } from './retry-policy.ts'
 
-/** A finished call, which may have been given up earlier, with its effect on the credits. */
+/** A finished call and its effect on the credits. The call may have been given up earlier. */
 export interface FinishedCall {
   readonly call: Pick<
     OpenCall,
@@ -31,7 +31,7 @@ export type CallEnding =
       readonly kind: 'settled'
       readonly used: number
       readonly remaining: number | null
-      /** True if the cost counts as a price in its price class: true for an answer, false for a free rejection. */
+      /** True if the cost counts as a price in its price class; false for a free rejection. */
       readonly priced: boolean
       /** True if the answer reported a balance but no price. The settlement then estimates the price. */
       readonly unbilled?: true
@@ -53,7 +53,7 @@ export type Change = ReturnType<typeof noChange>
 
 /**
  * Changes that finished calls make to an account. All changes are sums or signals, which concurrent writes cannot
- * invalidate, so the account is not locked while the changes are computed.
+ * invalidate, so they are computed without locking the account.
  */
 function noChange() {
   return {
@@ -77,7 +77,7 @@ function noChange() {
   }
 }
 
-/** Balance from the call that started last in the batch. */
+/** Balance reported by the newest call in the batch. */
 interface NewestBalance {
   readonly seq: number
   readonly started_at_ms: number
@@ -86,12 +86,12 @@ interface NewestBalance {
   readonly remaining: number
 }
 
-/** Rate-limit responses, from one or more replies. */
+/** Rate-limit information from one or more replies. */
 export interface SlowDown {
   readonly started_at_ms: number
-  /** Longest wait that a reply requested, or null if no reply requested a wait. */
+  /** Longest wait requested by a reply, or null if no reply requested a wait. */
   readonly wait_ms: number | null
-  /** True if a reply requested no wait, so that our own backoff also applies. */
+  /** True if a reply named no wait time, so that our own backoff also applies. */
   readonly unnamed: boolean
 }
 
@@ -242,8 +242,8 @@ export async function saveSettlement(
       stored = trip.run(query)
     }
     // Locks the account's row, and then the rows of the runs. Only the holder of these locks writes, so the next
-    // statement sees all earlier changes. All statements are sent together, so no lock is held while waiting for this
-    // process.
+    // statement sees all earlier changes. All statements are sent together, so no lock is held while
+    // PostgreSQL waits for this process.
     void trip.run(statement('lock_account', { account: settlement.account_id }))
     takeRuns(
       trip,
@@ -253,7 +253,7 @@ export async function saveSettlement(
   })
 }
 
-/** Maximum number of tries to record a batch. A call or its task changes only if another worker gives up the call. */
+/** Maximum number of tries to record a batch. A call or its task changes only if another worker abandons the call. */
 const mostTries = 5
 
 /**
@@ -361,15 +361,15 @@ function isOf({ call, answer }: Entry, row: OpenCall): boolean {
 /** False for an answer that was already recorded, for example because it was delivered twice. */
 function addsInformation({ entry, call }: Matched): boolean {
   if (call.outcome === null) return true
-  // The call was given up, so only an answer or its price matters now. The try was counted and the credits were
+  // The call was abandoned, so only an answer or a price adds information. The try was counted and the credits were
   // written off, even if the call turns out never to have been sent.
   const answered = entry.effect.kind === 'answered'
   return call.outcome === 'unknown' && (answered || entry.ending.kind === 'settled')
 }
 
 /**
- * Estimates the cost of answers without a price: the drop below the lowest known balance, minus the bills of other
- * calls. If no balance is known, the reservation is the estimate.
+ * Estimates the cost of answers without a price: the decrease from the lowest known balance, minus the cost of other
+ * calls. If no balance is known, the estimate is the reserved amount.
  */
 function estimatePrices(ended: readonly Matched[]): Matched[] {
   const reported = ended.flatMap(({ entry: { creditsRemaining } }) => creditsRemaining ?? [])
@@ -453,8 +453,8 @@ export function settlementOf(
 }
 
 /**
- * Builds a call's new row, together with the old row: if the stored row differs, the settlement is computed again.
- * Nulls are omitted, because most calls end without an error and Postgres parses everything that it receives.
+ * Builds a call's new row and adds the old row. If the stored row differs, the settlement is computed again.
+ * Nulls are omitted to save parsing in Postgres; most calls have no error, so their error fields are null.
  */
 function callRow({ entry, call, estimate }: Matched) {
   return {

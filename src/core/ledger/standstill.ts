@@ -39,7 +39,7 @@ export async function activeStop(
   return stop?.reason ?? null
 }
 
-/** True if the API rejected the key in a call for this task, but later answered a call from the same account. */
+/** True if the API rejected the key in a call for this task but answered a later call from the same account. */
 export async function keyAnsweredSince(db: Database, task: number): Promise<boolean> {
   const later = await db
     .selectFrom('calls as refused')

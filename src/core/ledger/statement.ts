@@ -7,7 +7,7 @@ import { codeOf } from '../../base/errors.ts'
 
 interface StatementOrder {
   readonly account: string | null
-  /** First day, and the day after the last day, or null for no limit. */
+  /** First day, and the day after the last day; null for no limit. */
   readonly since: string | null
   readonly until: string | null
   readonly zone: string
@@ -15,7 +15,7 @@ interface StatementOrder {
 
 type Grouping = 'day' | 'list' | 'run'
 
-/** Balance changes in one group. `opening` and `closing` are set if the group is a period. */
+/** Total balance changes in one group. `opening` and `closing` are set if the group is a period. */
 export interface StatementRow {
   readonly account: string
   readonly origin: string
@@ -28,7 +28,7 @@ export interface StatementRow {
   readonly closing: number
 }
 
-/** A change that our calls do not explain with certainty. */
+/** A balance change that may have a cause other than our calls. */
 export interface StatementEvent {
   readonly account: string
   readonly after: Date | null
@@ -48,7 +48,7 @@ type WrittenEvent = Omit<StatementEvent, 'after' | 'at'> & {
 
 const unexplained = sql<boolean>`kind in ('perhaps_ours', 'others', 'top_up')`
 
-/** Reads sums and events, oldest first, in one statement, because both need every paid call on the account. */
+/** Reads sums and events in one statement, oldest first, because both need every paid call of the account. */
 export async function readStatement(db: Database, order: StatementOrder, by: Grouping) {
   const { rows } = await sql<{
     sums: readonly StatementRow[]
@@ -104,7 +104,7 @@ function readWritten({ after, at, ...event }: WrittenEvent): StatementEvent {
   return { ...event, after: after === null ? null : new Date(after), at: new Date(at) }
 }
 
-/** Reads the changes that our calls do not explain with certainty, oldest first. */
+/** Reads the changes that may have a cause other than our calls, oldest first. */
 export async function readEvents(
   db: Database,
   order: StatementOrder,

@@ -8,10 +8,10 @@ import type { Device, Query } from '../../base/query.ts'
 /** Number of times that a lost answer is requested again, within about a minute, before the query is bought again. */
 const mostAgain = 8
 
-/** Time that the last request for a lost answer may take. */
+/** Time limit for the last request for a lost answer. */
 const lastOneMs = 60_000
 
-/** Unreadable calls `c` whose answers account `a` may request again. The API charges only once. */
+/** Calls `c` with unreadable answers that account `a` may request again. The API charges only once. */
 const mayAskAgain = sql<boolean>`(
   c.outcome = 'unknown'
   and c.washed_at is null
@@ -24,7 +24,7 @@ const mayAskAgain = sql<boolean>`(
 )`
 
 /**
- * True if, for account `a`, task `t` has a lost answer that may still arrive. The answer may belong to another account
+ * True if task `t` has a lost answer that may still arrive for account `a`. The answer may belong to another account
  * whose workers are expected to request it again.
  */
 const mayBeAnswered = sql<boolean>`(
@@ -128,7 +128,7 @@ export async function takeTurn(
   return rows.length > 0
 }
 
-/** Stores how long the API repeats answers for an idempotency key, or null if it never repeats answers. */
+/** Stores how long the API repeats an answer for the same idempotency key; null if it never does. */
 export async function saveReplay(
   db: Database,
   account: number,
@@ -164,7 +164,7 @@ export interface WaitingTask {
   readonly fresh: number | null
 }
 
-/** A budget that the runs of a list share in one month. */
+/** A budget that a list's runs share in one month. */
 export interface ListBudgetUse {
   readonly key: string
   readonly budget: number
@@ -180,7 +180,7 @@ interface WaitingOrder {
   readonly api: string
 }
 
-// A list's spending is stored only as the sums of its runs.
+// A list's spending is computed as the sum over its runs.
 const listBudget = sql`
   case when l.budget is not null then (
     select json_build_object(
@@ -193,8 +193,8 @@ const listBudget = sql`
     where o.list_id = l.id and date_trunc('month', o.run_date) = date_trunc('month', r.run_date)
   ) end`
 
-// True if a lost answer may still arrive, or if a call is in flight for task `t`, or for the same
-// query with an answer that account `a` may reuse.
+// True if a call is in flight for task `t` or for the same query with an answer that account `a` may
+// reuse, or if a lost answer may still arrive.
 const isBusy = sql<boolean>`(
   exists (select from calls c where c.task_id = t.id and c.outcome is null)
   or exists (
@@ -209,7 +209,7 @@ const isBusy = sql<boolean>`(
   or ${mayBeAnswered}
 )`
 
-/** One row per existing task, or a single row without a task. */
+/** One row per existing task, or a single row if there are no tasks. */
 type WaitingRow = { readonly lease_live: boolean } & (WaitingTask | { readonly id: null })
 
 /** Reads the tasks to buy and the lease without locks, in one statement, so that both are consistent. */

@@ -32,7 +32,7 @@ function otherThing(cell: string): string | undefined {
   return isFigure || isIdentifier(text) ? identifiers : undefined
 }
 
-/** Returns a plural noun, such as "dates", if cells can't be queries. The first cell may be a column name. */
+/** Returns a plural noun, such as "dates", for cells that can't be queries. The first cell may be a column name. */
 export function otherThings(cells: readonly string[]): string | undefined {
   if (cells.filter(looksLikeMail).length * 5 > cells.length)
     return 'email addresses, which are personal data and would be sent to the search API'
@@ -75,7 +75,7 @@ function isSetting(cell: string): boolean {
 
 export const scoredRows = 200
 
-/** Returns the columns that may contain queries, by descending score from 1 to 0. The chosen column comes first. */
+/** Returns the columns that may contain queries: the chosen column, then the others by descending score (1 to 0). */
 export function scoreColumns(rows: readonly (readonly string[])[], width: number, chosen?: number) {
   const first = rows.slice(0, scoredRows)
   return Array.from({ length: width }, (_, index) => {

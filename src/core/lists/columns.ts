@@ -5,7 +5,7 @@ import { Misuse } from '../../base/errors.ts'
 export interface Columns {
   readonly query: number
   readonly others: readonly ListColumn[]
-  /** Number of cells that a row needs to contain its query and all request parameters. */
+  /** Minimum number of cells in a row with a query and all request parameters. */
   readonly needed: number
   readonly width: number
   /** Distinct header cells without a known meaning. */
@@ -91,7 +91,7 @@ export function plainColumns(query: number, width: number): Columns {
   return { ...columnsOf(query, [], []), width }
 }
 
-/** True for the title of a block of related queries. A second cell may be the heading of the numbers in the block. */
+/** True for the title of a block of related queries. A second cell may contain the heading of the block's numbers. */
 export function isTitle(cells: readonly string[]): boolean {
   return (
     cells.length <= 2 && blockTitles.has(plainName(cells[0] ?? '')) && !/\d/.test(cells[1] ?? '')
@@ -129,7 +129,7 @@ export interface ListColumn {
   readonly role: OtherRole
   readonly index: number
   readonly several: boolean
-  /** True for a tool's column. A query may have an invalid number in it, but languages and countries must be known. */
+  /** True for a tool's column. Its numbers may be invalid, but its languages and countries must be known. */
   readonly tool?: boolean
   /** True if the user specified the meaning of the column. */
   readonly asked?: boolean
@@ -169,7 +169,7 @@ từ khóa, cụm từ tìm kiếm, kata kunci, kueri, kueri teratas, kueri popu
 الكلمة الرئيسية, كلمة رئيسية, الكلمات الرئيسية, طلبات البحث, מילת מפתח, שאילתה, שאילתות, कीवर्ड, کلمه کلیدی
 `
 
-/** Our own column names, for roles that accept more than the role's name. */
+/** Our own column names for roles with more than one accepted name. */
 const otherNames: Partial<Record<OtherRole, string>> = {
   location: 'location, place',
   tags: 'tags, tag',
@@ -180,7 +180,7 @@ const otherNames: Partial<Record<OtherRole, string>> = {
 const meaningsByName = new Map<string, Meaning>()
 for (const role of ['query', ...otherRoles] as const) {
   const names = role === 'query' ? queryNames : (otherNames[role] ?? role)
-  // Columns with these roles exist only in exports from tools.
+  // Only exports from other tools have columns with these roles.
   if (role === 'cpc' || role === 'difficulty') continue
   for (const name of names.split(',').map(plainName)) {
     meaningsByName.set(name, { role, several: false })
@@ -210,10 +210,10 @@ export function readMeaning(cell: string): Meaning | undefined {
   return marked && meaning !== undefined ? { ...meaning, several: true } : meaning
 }
 
-// Titles of the two blocks in an export of related queries. A title does not name a column.
+// Titles of the two blocks in an export of related queries. A title is not a column name.
 const blockTitles: ReadonlySet<string> = new Set(['top', 'rising'])
 
-/** Names of columns that tools write next to their queries. The first matching pattern determines a column's role. */
+/** Names of the other columns in exports from tools. The first matching pattern determines a column's role. */
 const toolColumns: readonly (readonly [OtherRole, ...RegExp[]])[] = [
   ['gl', /^country$/, /^country code$/],
   ['hl', /^language$/, /^language code$/],
@@ -236,7 +236,7 @@ const toolColumns: readonly (readonly [OtherRole, ...RegExp[]])[] = [
   ],
 ]
 
-/** Finds tools' columns for the roles that do not have a column yet. */
+/** Finds columns of known tools for roles that have no column yet. */
 function findToolColumns(
   cells: readonly string[],
   query: number,

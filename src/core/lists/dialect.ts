@@ -29,7 +29,7 @@ interface Choice {
 
 type Wanted = ReadOptions & { readonly shown: string }
 
-/** The first candidate is the chosen query column. Rejects an ambiguous list instead of guessing. */
+/** Rejects an ambiguous list instead of guessing. The first of the candidates is the chosen query column. */
 export function findDialect(head: Buffer, shown: string, options: ReadOptions) {
   const trials = wantedDelimiters(options.delimiter).map((delimiter) =>
     tryOut(head, delimiter, options),
@@ -90,12 +90,10 @@ function findNames(trials: readonly Trial[], wanted: Wanted): Choice {
 
 function severalDelimiters(place: string, ...trials: readonly Trial[]): Misuse {
   const signs = trials.map(({ delimiter }) => JSON.stringify(delimiter)).join(' and ')
-  return new Misuse(
-    `${place}: expected one delimiter, got ${signs}, both of which are possible; choose one with --delimiter`,
-  )
+  return new Misuse(`${place}: ${signs} are both possible delimiters; choose one with --delimiter`)
 }
 
-/** Rejects a list with a header of one cell if a delimiter would divide the rows below it. */
+/** Rejects a list with a single header cell if a delimiter would split the rows below it. */
 function singleColumn(header: HeaderRow, trials: readonly Trial[], wanted: Wanted): Choice {
   if (wanted.delimiter !== undefined) return header
   const { line } = header.row
@@ -105,7 +103,7 @@ function singleColumn(header: HeaderRow, trials: readonly Trial[], wanted: Wante
   })
   if (divided === undefined) return { ...header, trial: tryNone(trials) }
   throw new Misuse(
-    `${wanted.shown}:${line}: expected rows with one cell below a header with one cell, got rows that the delimiter ${JSON.stringify(divided.delimiter)} would split; use --delimiter none if each line is one query`,
+    `${wanted.shown}:${line}: the header has one cell, but the delimiter ${JSON.stringify(divided.delimiter)} would split the rows below it; use --delimiter none if each line is one query`,
   )
 }
 
@@ -148,7 +146,7 @@ function withoutNames(trials: readonly Trial[], { shown, column, delimiter }: Wa
     .slice(0, 12)
     .map((cell, at) => `${at + 1} ${show(cell)}`)
   throw new Misuse(
-    `${shown}: expected --no-header to be used with the number of the query column in --column, got ${column === undefined ? 'no --column' : show(column)}; the first row is ${cells.join(', ')}`,
+    `${shown}: with --no-header, --column must be the number of the query column, got ${column === undefined ? 'no --column' : show(column)}; the first row is ${cells.join(', ')}`,
   )
 }
 
@@ -159,7 +157,7 @@ function noQueryColumn(
   const { at, width, header, candidates } = tableOf(trial)
   const expected =
     column === undefined
-      ? 'a query column (named q, query or keyword, or named as in a common export)'
+      ? 'a query column (named q, query, keyword or as in a common export)'
       : `a column ${JSON.stringify(column)}`
   const [best] = candidates
   const isRow = best !== undefined && isClearlyRow(trial, at)
@@ -175,7 +173,7 @@ function noQueryColumn(
       `possible columns: ${names}; if one of them contains queries, select it with --column`,
     )
   }
-  // If the user names a column, the line with that name becomes the header, and a query on that line would be lost.
+  // If the user names a column, the line with that name becomes the header, so a query on that line would be lost.
   if (best !== undefined && header.length > 1 && !looksLikeHeader(trial, at)) {
     const delimiter = severalFit ? `--delimiter ${typedDelimiter(trial.delimiter)} ` : ''
     hints.push(`if the file has no header, use ${delimiter}--no-header --column ${best.index + 1}`)
@@ -223,7 +221,7 @@ function candidateAt(place: Place, { shown, column, delimiter }: Wanted) {
   const none = trial.delimiter === null && delimiter !== undefined
   if (none && !named && above.length > 0) return undefined
   if (column === undefined && isTitle(cells)) return titleAt(place)
-  // Names next to figures may be a header or a row, and a column number does not distinguish the two.
+  // A line with names and figures may be a header or a row, and a column number does not show which.
   if (number !== undefined && (!looksLikeHeader(trial, at) || cells.some(isFigure)))
     return undefined
   const reading = readHeader(cells, column)
@@ -235,12 +233,12 @@ function candidateAt(place: Place, { shown, column, delimiter }: Wanted) {
     )
   }
   const { columns } = reading
-  // A single word directly below another line may be the query "keyword".
+  // A single word directly below another line may be a query, such as "keyword".
   if (columns.width === 1 && !row.begins && !named) return undefined
   const fit = fitOf(trial, at, columns.width)
   // If a row were read as the header, the row and the lines above it would be lost.
   const clear = named || isClear(place, { fit, numbered: number !== undefined })
-  // A column given by number may have no name, so a record among rows of the same width counts as a row.
+  // A column given by number may be unnamed, so a record among equally wide rows is a row, not the header.
   const among =
     above.some((width) => width > 1 && width >= filledWidth(cells)) &&
     !isClear(place, { fit, numbered: true })
@@ -248,14 +246,14 @@ function candidateAt(place: Place, { shown, column, delimiter }: Wanted) {
   return { trial, at, row, columns, fit, clear, among }
 }
 
-/** Reads the title of a block of related queries as a header. The block starts with the title, followed by numbers. */
+/** Reads the title of a block of related queries as a header. The rows below the title contain numbers. */
 function titleAt({ trial, at, row, above }: Place) {
   const below = trial.rows.slice(at + 1)
   const end = below.findIndex(({ begins }) => begins)
   const rows = end < 0 ? below : below.slice(0, end)
   const numbers = rows.filter(({ cells }) => isNumber(cells[1] ?? '')).length
   const fit = fitOf(trial, at, 2)
-  // Without numbers below it, a title may be a query, unless it is the first line and has no lower-case letters.
+  // A title with no numbers below it may be a query, unless it is the first line and has no lower-case letters.
   const asExported = above.length === 0 && /^\P{Ll}*$/u.test(row.cells[0] ?? '')
   if (!row.begins || fit <= 0.5 || (numbers <= rows.length / 2 && !asExported)) return undefined
   return { trial, at, row, columns: plainColumns(0, 2), fit, clear: true, among: false }
@@ -329,7 +327,7 @@ function refuseNames(trial: Trial, shown: string, number: number): void {
   )
 }
 
-/** True if most rows repeat the supposed name of the query column, which is then a label, such as "q". */
+/** True if most rows repeat the supposed column name, which is then a label in each row, such as "q". */
 function comesAgain({ rows }: Trial, at: number, reading: ReturnType<typeof readHeader>): boolean {
   if (reading.kind !== 'columns') return false
   const header = rows[at]?.cells ?? []
@@ -367,7 +365,7 @@ function isName(cell: string): boolean {
   return !isNumber(cell) && !isGap(cell)
 }
 
-/** True for a number other than a year. Years may be column names. */
+/** True for a number, except for years, which may be column names. */
 function isFigure(cell: string): boolean {
   return isNumber(cell) && !/^\s*20\d\d\s*$/.test(cell)
 }
@@ -398,8 +396,8 @@ function typedDelimiter(delimiter: string | null): string {
 }
 
 /**
- * Splits the beginning of a list with one delimiter. A row `begins` a block if it is the first row or follows a blank
- * line. `broken` contains the numbers of the lines that can't be split. The names of JSON fields are on line 0.
+ * Splits the start of a list at the given delimiter. A row `begins` a block if it is the first row or follows a blank
+ * line. `broken` contains the numbers of the lines that can't be split. Line 0 contains the names of JSON fields.
  */
 export function tryOut(
   head: Buffer,
@@ -422,13 +420,13 @@ function showRow(cells: readonly string[]): string {
   return cells.slice(0, 12).map(show).join(', ')
 }
 
-/** True if the delimiter is punctuation, followed by a blank. Vertical bars usually have blanks on both sides. */
+/** True if the delimiter is punctuation followed by a space. Vertical bars usually have spaces on both sides. */
 function isProse(rows: readonly (readonly string[])[]): boolean {
   if (rows.every((cells) => cells.slice(0, -1).every((cell) => /\s$/.test(cell)))) return false
   return rows.every((cells) => cells.slice(1).every((cell) => cell.startsWith(' ')))
 }
 
-/** True if a delimiter splits this share of the rows into the same number of cells, and is not punctuation. */
+/** True if a delimiter that is not punctuation splits this share of the rows into the same number of cells. */
 export function divides({ delimiter, rows }: Trial, share = 0.5): boolean {
   const width = widthOf(rows)
   if (delimiter === null || width < 2) return false
@@ -449,7 +447,7 @@ export function tableOf({ rows }: Trial) {
   return { at, width, header, below, candidates }
 }
 
-/** Returns the most common number of cells in a row. */
+/** Returns the most common number of cells per row. */
 function widthOf(rows: readonly TrialRow[]): number {
   const counts = new Map<number, number>()
   for (const { cells } of rows) counts.set(cells.length, (counts.get(cells.length) ?? 0) + 1)
@@ -457,7 +455,7 @@ function widthOf(rows: readonly TrialRow[]): number {
   return most?.[0] ?? 0
 }
 
-/** True if most rows have the same number of cells, which is more than two. The lines of a table are not queries. */
+/** True if most rows have an equal number of cells (at least three). Such rows form a table, and are not queries. */
 function isReport({ rows }: Trial): boolean {
   const width = widthOf(rows)
   return width > 2 && rows.filter(({ cells }) => cells.length === width).length > rows.length / 2

@@ -7,7 +7,7 @@ export interface Encoding {
   readonly label: string
   /** Length of the byte order mark, in bytes. */
   readonly mark: number
-  /** `mark` is the byte order mark. `proven` means that all examined bytes fit only this encoding. */
+  /** `mark` is the byte order mark. `proven` means that no other encoding fits all examined bytes. */
   readonly how: 'given' | 'mark' | 'proven' | 'guessed'
 }
 
@@ -46,7 +46,7 @@ export async function detectEncoding(
   return { label: await guessLabel(head), mark: 0, how: 'guessed' }
 }
 
-/** In UTF-32, two bytes of nearly every group of four are zero: the last two or, in the other order, the first two. */
+/** In UTF-32, two bytes of nearly every group of four are zero: the last two (little-endian) or the first two. */
 function isUtf32(head: Buffer): boolean {
   const groups = Math.floor(Math.min(head.length, 4096) / 4)
   const starts = Array.from({ length: groups }, (_, group) => group * 4)
@@ -55,7 +55,7 @@ function isUtf32(head: Buffer): boolean {
   return groups > 1 && Math.max(little.length, big.length) > groups * 0.9
 }
 
-/** True for UTF-8 with invalid bytes. Other encodings rarely form UTF-8 sequences, and one bad byte proves nothing. */
+/** True for UTF-8 with invalid bytes. Other encodings rarely form UTF-8 sequences. One bad byte is tolerated. */
 function isBrokenUtf8(head: Buffer): boolean {
   let good = 0
   let bad = 0
@@ -161,7 +161,7 @@ async function loadDetector() {
     return await import('jschardet')
   } catch (cause) {
     throw new Misuse(
-      'expected UTF-8 or UTF-16, got another encoding; use --encoding with a name such as windows-1252 or shift_jis, or have the encoding guessed: npm install jschardet',
+      'expected UTF-8 or UTF-16, got another encoding; use --encoding with a name such as windows-1252 or shift_jis, or install the encoding detector: npm install jschardet',
       { cause },
     )
   }
@@ -176,8 +176,8 @@ function knownLabel(label: string): string | undefined {
 }
 
 /**
- * Converts a text to UTF-8. Rejects bytes that are invalid in the encoding, and reports their line and offset, instead
- * of replacing them. If `toTheEnd` is false, the last character may be incomplete.
+ * Converts a text to UTF-8. Rejects bytes that are invalid in the encoding instead of replacing them, and reports
+ * their line and offset. If `toTheEnd` is false, the last character may be incomplete.
  */
 export async function* decode(
   chunks: AsyncIterable<Buffer> | Iterable<Buffer>,
@@ -221,7 +221,7 @@ function checkUtf8(shown: string, start: number, json = false): Push {
   }
 }
 
-/** Shows the text around an invalid byte, decoded as windows-1252. */
+/** Returns the text around an invalid byte, decoded as windows-1252. */
 function around(text: Buffer, at: number): string {
   const lineStart = Math.max(text.lastIndexOf(lf, at), text.lastIndexOf(cr, at)) + 1
   const near = text.subarray(Math.max(lineStart, at - 20), at + 20)
@@ -267,7 +267,7 @@ export function lastLineEnd(bytes: Buffer): number {
   return Math.max(bytes.lastIndexOf(lf, usable - 1), bytes.lastIndexOf(cr, usable - 1)) + 1
 }
 
-/** Returns the offset after the next line end, or a negative number. */
+/** Returns the offset after the next line end, or -1 if there is none. */
 export function firstLineEnd(bytes: Buffer, from: number): number {
   const feed = bytes.indexOf(lf, from)
   const before = feed < 0 ? bytes : bytes.subarray(0, feed)

@@ -1,4 +1,4 @@
-// Finds the lists that the command line names.
+// Finds the lists named on the command line.
 
 import { basename, extname, resolve, sep } from 'node:path'
 import { Misuse } from '../../base/errors.ts'
@@ -14,7 +14,7 @@ export interface ListFile {
 interface FileArguments {
   readonly args: readonly string[]
   readonly folder: string
-  /** Configuration folder; its files are not lists. */
+  /** Folder of configuration files, which are not lists. */
   readonly config: string
   readonly as?: string | undefined
 }

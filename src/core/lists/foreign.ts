@@ -129,13 +129,13 @@ website, domain, domains, phone, address, id`
     .map((name) => plainName(name)),
 )
 
-// These languages write names such as "list of keywords" as one word.
+// Headings in languages that write "list of keywords" as one word.
 const longHeading =
   /^\P{P}{0,6}(?:キーワード|検索語|検索ワード|关键[词字]|關鍵[詞字]|搜索词|키워드|검색어)\P{P}{0,6}$/u
 
 const signs = [',', ';', '\t', '|']
 
-/** Rejects lines that look like rows of a table, like a header or like other data, rather than like queries. */
+/** Rejects lines that look like table rows, a header or other data instead of queries. */
 export function refuseUnlikelyPlain(head: Buffer, shown: string): void {
   const lines = linesOf(head)
   const [first = '', ...rest] = lines
@@ -172,7 +172,7 @@ function isHeading(line: string): boolean {
   return headings.has(name) || longHeading.test(name)
 }
 
-/** True if only the first line starts with a capital letter or contains an underscore, as a column name may. */
+/** True if only the first line starts with a capital letter or contains an underscore, as column names often do. */
 function isTitled(first: string, rest: readonly string[]): boolean {
   const words = first.trim().split(/\s+/)
   if (words.length > 3 || rest.length < 4) return false

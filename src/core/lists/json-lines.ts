@@ -92,7 +92,7 @@ function cellsOf(
   const late = [...fields.keys()].find((name) => !names.includes(name) && hasMeaning(name))
   if (late !== undefined) {
     throw new Misuse(
-      `${at}: expected the same fields as in the first lines, got ${show(late)} as well; add the field to the first line with the value null`,
+      `${at}: the first lines do not contain the field ${show(late)}; add this field to the first line with the value null`,
     )
   }
   return names.map((name) => csvCell(textIn(fields.get(name)))).join(',')

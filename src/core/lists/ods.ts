@@ -42,7 +42,7 @@ export async function odsSheets(archive: Archive): Promise<readonly Sheet[]> {
   return sheets
 }
 
-/** Blank rows and cells may exceed this limit, because they fill the sheet to its end. */
+/** Limit for repeated rows and cells, except blanks, which fill a sheet to its end. */
 const mostRepeats = 10_000
 
 class RowReader implements XmlReader {
@@ -133,7 +133,7 @@ function repeatsOf(attributes: Attributes, of: 'rows' | 'columns', isBlank: bool
   )
 }
 
-/** A number keeps only the leading zeros and the percent sign of its format. */
+/** Ignores number formats, except for leading zeros and percent signs. */
 function shownIn(cell: Attributes, text: string, dates: ReadonlySet<string | undefined>): string {
   const date = cell['office:date-value']
   if (date !== undefined) return date.includes('T') ? date.slice(0, 19) : `${date}T00:00:00`

@@ -23,7 +23,7 @@ export async function openSource(from: ListBytes, options: ReadOptions): Promise
   return (await openTables(from, options, false)).source
 }
 
-/** Returns the names of the tables that may be lists or, for a file with a single list, one undefined name. */
+/** Returns the names of the tables that may be lists. For a file with a single list, the name is undefined. */
 export async function everyTableOf(from: ListBytes, options: ReadOptions) {
   const { source, sheets, notices } = await openTables(from, options, true)
   await source.close()
@@ -121,7 +121,7 @@ const listName = /\.(?:csv|tsv|tab|txt|jsonl|ndjson)$/i
 const documentName =
   /(?:^|\/)(?:licen[cs]e|notice|readme|changelog)(?:\.\w+)?$|\.(?:md|rst|pdf|docx?|odt|rtf|pptx?|png|jpe?g|gif|svg|webp|ico|css|js|py)$/i
 
-// The signature of a tar archive lies further into the file than the signatures of the other formats.
+// The signature of a tar archive is further into the file than those of the other formats.
 const headSize = 512
 
 /** Unsupported formats, each identified by bytes at an offset, by default at the start of the file. */
@@ -199,7 +199,7 @@ async function chooseTables(
   const unknown = visible.filter(({ kind }) => kind === 'unknown')
   const others = await judgeAll(unknown, choice)
   const [list, another] = lists
-  // A single list is not examined, because its format may need flags.
+  // A single list is not checked here, because reading it may require flags.
   if (others.length === 0 && list !== undefined && another === undefined) return [list]
   const [first, ...more] = [...(await judgeAll(lists, choice)), ...others]
   if (first === undefined) throw noTable(tables, shown, 'a table with a query column')
@@ -243,7 +243,7 @@ function namedTable(tables: readonly Table[], shown: string, sheet: string): Tab
   if (table === undefined) throw noTable(tables, shown, `a table ${JSON.stringify(sheet)}`)
   if (others.length === 0) return table
   throw new Misuse(
-    `expected one table ${JSON.stringify(sheet)} in ${shown}, got ${namesOf([table, ...others])}; use --sheet with the full name of a table`,
+    `${JSON.stringify(sheet)} matches several tables in ${shown}: ${namesOf([table, ...others])}; use --sheet with the full name of a table`,
   )
 }
 
@@ -292,14 +292,14 @@ async function judge(table: Table, { opened, options }: Choice): Promise<Judged 
   }
 }
 
-// Names of the first column in those tables of an export that contain no queries.
+// Names of the first column in exported tables that contain no queries.
 const otherTables: ReadonlySet<string> = new Set(
   'filter,filters,filtre,filtres,filtro,filtros,filtr,filtry,suodatin,фильтр,фільтр,フィルタ,フィルタ名,필터,过滤器,篩選器,search appearance,darstellung in der suche,apparence dans les résultats de recherche,aspecto de la búsqueda,aspetto nella ricerca,page,pages,top pages,date,dates,device,devices,country,countries,setting,settings,legend,readme,about,row labels,zeilenbeschriftungen,étiquettes de lignes,etiquetas de fila,etichette di riga,rótulos de linha,rijlabels,metric,metrics,kpi,kennzahl,statistic,measure'.split(
     ',',
   ),
 )
 
-// Names of tables that summarize other tables. In these tables, the first column holds names of figures.
+// Names of tables that summarize other tables. The first column of a summary contains labels, not queries.
 const summaries =
   /^(?:summary|pivot|overview|totals?|dashboard|statistics|zusammenfassung|übersicht|résumé|resumen|riepilogo|resumo|samenvatting|podsumowanie|сводка|итоги|概要|集計|汇总|요약)(?![\p{L}\p{M}])/iu
 

@@ -50,7 +50,7 @@ export interface ReadOptions extends Omit<Agreed, 'header' | 'matchTypes'> {
   readonly firstLine?: number | undefined
 }
 
-/** Values for every row, which override all columns except tags. A query is repeated for each value of a parameter. */
+/** Values for every row, overriding all columns except tags. A query is repeated for each value of a parameter. */
 export type Defaults = ReturnType<typeof readDefaults>
 
 /** Returns the flags to store for the next nightly run; null if no flags were typed. */
@@ -87,7 +87,7 @@ type ValueFlag = 'language' | 'country' | 'num' | 'device' | 'priority' | 'tags'
 type FormatFlag = 'encoding' | 'delimiter' | 'column' | 'sheet'
 type WordFlag = 'decimal' | 'formulas' | 'numbering' | 'comments' | 'matchTypes'
 
-/** Commas separate the values of a flag. For several places, the flag is repeated. */
+/** Commas separate the values of a flag, but `--place` is repeated for each place. */
 export interface ReadingFlags extends Readonly<
   Partial<Record<ValueFlag | FormatFlag | WordFlag, string | undefined>>
 > {

@@ -62,19 +62,19 @@ export async function openList(source: Source, typed: ReadOptions, known?: Colum
       sheet: source.sheet ?? null,
       ...{ encoding, dialect, verdict },
       rows: rows.slice(0, 3) as readonly (readonly string[])[],
-      /** Index of the next most likely query column. */
+      /** Index of the second most likely query column. */
       runnerUp: runnerUp !== undefined && runnerUp.score > likelyScore ? runnerUp.index : null,
     },
-    /** Line numbers of further headers, where blocks or joined files start. */
+    /** Line numbers of further headers, at the starts of blocks or joined files. */
     headersAgain: reader.headersAgain,
-    /** Remarks about the list, such as the columns that are ignored despite their names. */
+    /** Remarks about the list, for example about columns that are ignored despite their names. */
     notices: [
       ...(source.notices ?? []),
       ...noticesOf(dialect, verdict),
       ...contentNotice(rows, dialect),
     ],
     pieces: readAll(source, decode(all, encoding, source), reader),
-    /** After the last piece, returns the findings with which the list must be read again, or null. */
+    /** After the last piece, returns new findings if the list must be read again with them, or null. */
     again: () => {
       const last = reader.survey.verdict()
       return sameFindings(verdict, last) ? null : last
@@ -128,7 +128,7 @@ async function* readAll(
   await source.check()
 }
 
-/** Queries and rejected lines, with the number of lines with queries. */
+/** Returns an empty result: no queries, rejected lines or usable lines. */
 function noRows() {
   return { queries: [] as ListedQuery[], rejected: [] as Rejection[], usable: 0 }
 }
@@ -138,8 +138,7 @@ export interface ListPiece extends Readonly<ReturnType<typeof noRows>> {
   readonly line: number
 }
 
-// Maximum number of queries in a piece, because places, languages and devices can multiply a few lines into many
-// queries.
+// Maximum number of queries in a piece. Places, languages and devices can turn a few lines into many queries.
 const mostQueries = 5_000
 
 interface Findings {
@@ -237,7 +236,7 @@ interface Header {
   readonly columns: Columns
 }
 
-/** A record is a row, a header with these columns, or ambiguous. */
+/** Kind of a record: a row, a header with these columns, or ambiguous. */
 type RowOrHeader = 'row' | 'either' | Columns
 
 const mark = 0xfeff
@@ -248,7 +247,7 @@ function createHeaderJudge(shown: string, { header, columns }: Header, options: 
   const known = header.length === 0 ? [] : [now]
   const names = new Set(header.map(plainName).filter((name) => name !== ''))
 
-  /** This method must be fast, because it is called for every record. The first cell identifies nearly all rows. */
+  /** This method must be fast, because it is called for every record. For nearly all rows, the first cell is enough. */
   return (cells: readonly string[], blankBefore: boolean, line: number): RowOrHeader => {
     const marked = cells[0]?.charCodeAt(0) === mark
     const begins = blankBefore || marked
@@ -260,7 +259,7 @@ function createHeaderJudge(shown: string, { header, columns }: Header, options: 
     if (!begins || options.header === false) return 'row'
     if (isTitle(now.header)) return isTitle(bare) ? now.columns : 'row'
     if (now.columns.width > 1) return judgeNames(bare, line)
-    // Below a blank line, the word "keyword" may be a query. A byte order mark starts a new file with a new header.
+    // Below a blank line, the word "keyword" may be a query. A byte order mark means a new file with its own header.
     return marked && bare.length === 1 && namesQueries(bare[0]) ? now.columns : 'row'
   }
 
@@ -275,7 +274,7 @@ function createHeaderJudge(shown: string, { header, columns }: Header, options: 
     return isSameName || isQueryName(cell)
   }
 
-  /** Most cells must be column names, because a row may contain the word "keyword". */
+  /** Most cells must be column names, because an ordinary row may contain "keyword". */
   function judgeNames(cells: readonly string[], line: number): RowOrHeader {
     const filled = filledCells(cells)
     if (filled.length < 2 || filled.some(isNumber) || !filled.some(namesQueries)) return 'row'

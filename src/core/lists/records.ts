@@ -6,7 +6,7 @@ import { cr, firstLineEnd, lastLineEnd, textEnd } from './encoding.ts'
 
 export interface ListRecord {
   readonly cells: readonly string[]
-  /** Number of the first line. A record spans several lines if a quoted cell contains line ends. */
+  /** Number of the first line. A record spans several lines if a quoted cell contains line breaks. */
   readonly line: number
   /** Byte offsets of the record's text within the piece. */
   readonly start: number
@@ -20,7 +20,7 @@ interface Records {
   readonly bytes: Buffer
 }
 
-// In bytes. Rows in real exports are shorter than this.
+// Maximum row length in bytes. Rows in real exports are shorter.
 const longestRecord = 1024 * 1024
 
 /** Delimiter for "one query per line": a character that never occurs in a list. */
@@ -239,14 +239,14 @@ function lineAt(bytes: Buffer, at: number): { readonly end: number; readonly tex
   return { end, text: textEnd(bytes, end) }
 }
 
-/** Returns the offset of the closing quote, or a negative number. */
+/** Returns the offset of the closing quote, or -1 if there is none. */
 function closingQuote(bytes: Buffer, from: number): number {
   let close = bytes.indexOf(quote, from)
   while (close >= 0 && bytes[close + 1] === quote) close = bytes.indexOf(quote, close + 2)
   return close
 }
 
-/** Returns the offset of the next quote that starts a cell, possibly after a byte order mark, or a negative number. */
+/** Returns the offset of the next quote at the start of a cell (or after a byte order mark), or -1. */
 function openingQuote(bytes: Buffer, from: number, delimiter: Buffer): number {
   const sign = delimiter.at(-1)
   for (let at = bytes.indexOf(quote, from); at >= 0; at = bytes.indexOf(quote, at + 1)) {

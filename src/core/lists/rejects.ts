@@ -37,7 +37,7 @@ export async function writeRejects(
   }
 }
 
-/** Removes the file of an earlier reading. */
+/** Deletes the file left by an earlier read. */
 export async function removeRejects(path: string): Promise<void> {
   if ((await firstLine(path)) !== header) return
   // A file that cannot be deleted is left in place. The authoritative copy of the lines is in the database.

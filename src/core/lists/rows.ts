@@ -34,7 +34,7 @@ import {
 
 export interface ListedQuery {
   readonly line: number
-  /** Created by `queryIdBytes`. */
+  /** Query id from `queryIdBytes`. */
   readonly id: string
   readonly key: string
   readonly query: Query
@@ -60,14 +60,14 @@ export interface Rejection {
 
 type About = Omit<ListedQuery, 'line' | 'id' | 'key' | 'query' | 'given'>
 
-// Words that start the total lines of advertising reports, by language.
+// First words of total rows in advertising reports, in several languages.
 const totals =
   'total|totals|grand total|totaal|gesamt|summe|totale|totali|totalt|łącznie|razem|suma|toplam|celkem|итого|всего|合計|合计|總計|합계|총계'
 const total = new RegExp(`^(?:${totals})\\s?(?:[:：]| - |$)`, 'iu')
-// Comparing one letter is much faster than matching the pattern, and most queries start with another letter.
+// Most queries start with another letter, so comparing one letter usually avoids the slow pattern match.
 const firstLetters = new Set(totals.split('|').map((word) => word.slice(0, 1)))
 
-// Spreadsheets' labels for the last line of a pivot table. In a list with one column, other words for totals may be
+// Labels of the last line of a pivot table in spreadsheets. In a list with one column, other words for totals may be
 // queries.
 const grandTotals = new Set(
   'Grand Total|Gesamtergebnis|Total général|Total general|Totale complessivo|Total Geral|Eindtotaal|Suma końcowa|Общий итог|総計|总计|總計|총합계'.split(
@@ -83,7 +83,7 @@ function isTotal(text: string, columns: Columns, cells: readonly string[]): bool
   return columns.width > 2 || cells.some(isNumber)
 }
 
-/** The queries of a record or the reason why it is rejected; undefined for an empty record. */
+/** A record's queries, or the reason for its rejection; undefined for an empty record. */
 export type Row = readonly ListedQuery[] | string | undefined
 
 export class Rows {
@@ -93,7 +93,7 @@ export class Rows {
   readonly #readRequests: ReturnType<typeof createRequestReader>
   readonly #columns: ReadonlyMap<string, ListColumn>
   readonly #tagColumns: readonly number[]
-  /** Attributes that all queries share; null if a column sets attributes. */
+  /** Attributes shared by all queries; null if a column sets attributes. */
   readonly #same: Checked<About> | null
 
   constructor(columns: Columns, { ignored, decimals }: ColumnFindings, options: ReadOptions) {
@@ -165,7 +165,7 @@ export class Rows {
     return own.length === 0 ? tags : [...new Set([...tags, ...own])]
   }
 
-  /** An invalid number in a tool's column does not cause the query to be rejected. */
+  /** An invalid number in a tool's column is ignored. */
   #weight(cells: readonly string[]): Checked<number | null> {
     const column = this.#columns.get('weight')
     if (column === undefined) return none
@@ -218,7 +218,7 @@ type Requested = Omit<Query, 'q'> & { readonly tail: string }
 // Most lists have fewer combinations of places, languages and devices than this.
 const mostRequests = 10_000
 
-// All queries from one line are held in memory at once, and a line that yields more queries than this is a mistake.
+// A line that yields more queries than this must be a mistake. All queries from one line are in memory at once.
 const mostOfOne = 20_000
 
 /** Reads the request parameters of rows. If a parameter has several values, the query is repeated for each value. */
@@ -262,7 +262,7 @@ function createRequestReader(columns: ReadonlyMap<string, ListColumn>, defaults:
 
 type Checks = Record<RequestRole, Check<Query[RequestRole]>>
 
-/** A code in one of our own columns is sent unchanged. A code in a tool's column must be known. */
+/** A code in one of our own columns is sent unchanged. A code in a tool's column must be a known code. */
 function checksFor(columns: ReadonlyMap<string, ListColumn>): Checks {
   return {
     location: columns.get('location')?.asked === true ? checkPlace : namedPlace,

@@ -72,7 +72,7 @@ const firstRows = 100
 /** The rows of a sheet that have not been written yet. */
 export class SheetRows {
   #rows: { readonly row: number; readonly cells: readonly (string | undefined)[] }[] = []
-  /** Shorter rows are padded, because a header with merged cells must be as wide as the rows below it. */
+  /** Rows are padded to this width, because a header with merged cells must be as wide as the rows below it. */
   #width: number | null = null
   #written = 0
   readonly #hidden: Set<number>

@@ -8,7 +8,7 @@ import { Misuse, unreadable } from '../../base/errors.ts'
 export interface Source {
   /** Path as the user typed it, or `standard input`. */
   readonly shown: string
-  /** For a table inside a container: the archive or workbook, and the table's name. */
+  /** Archive or workbook that contains the table, and the table's name. */
   readonly file?: string
   readonly sheet?: string
   readonly chunks: AsyncIterable<Buffer>

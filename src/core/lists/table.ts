@@ -8,7 +8,7 @@ import { Cutter } from './records.ts'
 import { openFile, peek } from './source.ts'
 import { isBlank, isFilled } from './values.ts'
 
-/** A row in a configuration file, by column name. */
+/** A row in a configuration file. */
 export interface TableRow {
   readonly line: number
   readonly fields: ReadonlyMap<string, string>
@@ -26,7 +26,7 @@ export async function readTable(path: string, shown: string): Promise<readonly T
   return rows
 }
 
-/** Returns invalid rows along with the valid rows, whereas `readTable` throws an error. */
+/** Returns valid and invalid rows, unlike `readTable`, which throws an error. */
 export async function readRows(path: string, shown: string): Promise<readonly TableRow[]> {
   const source = await openFile(path, shown)
   try {

@@ -13,7 +13,7 @@ export function isNumber(cell: string): boolean {
   return /^\s*[<>+-]?[\d.,\s]*\d\s*%?\s*$/.test(cell)
 }
 
-// Placeholders that tools and people write for missing values.
+// Placeholders that tools and people use for missing values.
 const gap = /^\s*(?:[-–—.∞]*|n\/?a|none|null)\s*$/iu
 
 export function isGap(cell: string): boolean {
@@ -35,7 +35,7 @@ export function isBlank(cells: readonly string[]): boolean {
 /** Spec gap 4.1: the API documents no maximum length of a query. */
 const longestText = 2048
 
-// Leaves room for the longest place within the 16 KB that common servers and the bundled service accept.
+// Common servers and the bundled service accept 16 KB, which also has to hold the longest place.
 const longestSent = 14_000
 
 const longestName = 200
@@ -139,7 +139,7 @@ export function checkNum(given: string): Checked<number> {
   return bad('num is not a whole number from 1 to 100')
 }
 
-// Names that advertising accounts, search consoles and people use.
+// Device names from advertising accounts, search consoles and everyday use.
 const deviceWords: Readonly<Record<Device, string>> = {
   desktop: 'computer,computers,pc,desktops,laptop',
   mobile:
@@ -178,10 +178,10 @@ export function checkPriority(given: string): Checked<number> {
 
 export function checkWeight(given: string, decimal: DecimalSign): Checked<number | null> {
   const value = readNumber(given, decimal)
-  return value === undefined ? bad('weight is not a number that is zero or greater') : good(value)
+  return value === undefined ? bad('weight is negative or not a number') : good(value)
 }
 
-/** Normalizes the URL of a target page as browsers do, so that it equals the URLs in answers. */
+/** Normalizes the URL of a target page as browsers do, so that it matches the URLs in answers. */
 export function checkTarget(given: string): Checked<string | null> {
   const text = canonicalText(given)
   if (control.test(given)) return bad('a control character in the target address')
@@ -213,7 +213,7 @@ export function stripMatchType(given: string): string {
   return text.replace(/(^|\s)\+(?=\S)/g, '$1')
 }
 
-/** If one sign marks decimals, the other separates thousands. */
+/** Decimal separator. The other character separates thousands. */
 export type DecimalSign = '.' | ','
 
 const decorations = /^(?:[<>~≈]|US|CA|AU|[A-Z]{3})*\s*[$€£¥₹₩₽]?\s*|\s*(?:[%$€£¥₹₩₽]|[A-Z]{3})?$/gu
@@ -333,7 +333,7 @@ function codesOf(names: Iterable<CodeName>): ReadonlyMap<string, string> {
   return codes
 }
 
-/** Yields CLDR's names for each code in each language. */
+/** Yields the CLDR names of each code in each language. */
 function* shownNames(
   codes: readonly (readonly [shown: string, code: string])[],
   style: { readonly type: 'region' | 'language' } & Partial<Intl.DisplayNamesOptions>,
@@ -381,7 +381,7 @@ function* languageNames(): Generator<CodeName> {
   const kinds = [...codes.map((code) => [code, code] as const), ...languageKinds]
   yield ['tagalog', 'fil']
   yield* shownNames(kinds, { type: 'language', languageDisplay: 'standard' })
-  // Only a variant has a different name in the dialect style: "American English" instead of "English (United States)".
+  // Only variants have other names in the dialect style: "American English" instead of "English (United States)".
   yield* shownNames(languageKinds, { type: 'language', languageDisplay: 'dialect' })
 }
 
@@ -403,7 +403,7 @@ export function languageCode(text: string): string | undefined {
   if (/^[A-Za-z]{2,3}$/.test(first) && parts) {
     const code = Intl.getCanonicalLocales(first)[0] ?? first
     const kept = code === first.toLowerCase() && more.length > 0 ? first : code
-    // Thousands of codes have no name, and users never use them.
+    // Thousands of codes have no name, and are never used in lists.
     if (englishLanguages.of(code) !== undefined) return [kept, ...more].join('-')
   }
   return languages.get(nameKey(trimmed))

@@ -32,7 +32,7 @@ export async function openArchive(path: string, shown: string): Promise<Archive>
   })
   async function* read(name: string): AsyncGenerator<Buffer> {
     const entry = entries.get(name)
-    if (entry === undefined) throw new Misuse(`expected ${name} in ${shown}, got nothing`)
+    if (entry === undefined) throw new Misuse(`expected ${name} in ${shown}, got no such file`)
     const { uncompressedSize, compressedSize } = entry
     refuseSwelling(shown, uncompressedSize, compressedSize)
     try {
@@ -62,12 +62,12 @@ async function entriesOf(zip: ZipFile, shown: string): Promise<ReadonlyMap<strin
   for await (const entry of zip.eachEntry()) {
     if (entry.isEncrypted()) {
       throw new Misuse(
-        `expected ${shown} to be an archive without a password, got a protected one; unpack it first`,
+        `expected ${shown} to have no password, got a password-protected archive; unpack it first`,
       )
     }
     if (entries.has(entry.fileName)) {
       throw new Misuse(
-        `expected each file in ${shown} once, got ${entry.fileName} twice; unpack the file that contains the queries`,
+        `${shown} contains ${entry.fileName} twice; unpack the file that contains the queries`,
       )
     }
     if (!entry.fileName.endsWith('/')) entries.set(entry.fileName, entry)

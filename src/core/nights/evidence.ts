@@ -3,7 +3,7 @@
 export interface RunAnswer {
   readonly search_id: number
   readonly q: string
-  /** Pages at positions 1 to 10, best position first. Each page is represented by a number. */
+  /** Numbers of the pages at positions 1 to 10, best position first. */
   readonly pages: readonly number[]
   /** Share of the top ten on domains of another country; null if no country was requested. */
   readonly foreign: number | null
@@ -29,7 +29,7 @@ export interface Doubt {
   readonly score: number
 }
 
-/** Minimum number of queries: pages that are shared by fewer queries prove little. */
+/** Minimum number of queries, because pages shared by fewer queries prove little. */
 const leastQueries = 5
 /** Minimum number of changed answers; fewer answers do not prove that an older day was copied. */
 const leastChanged = 8
@@ -54,7 +54,7 @@ export function scoreAnswers(answers: readonly RunAnswer[]) {
       foreign_share: foreign,
       /** Number of other queries in the run that show most of the same pages. */
       sharers: others.toSorted((a, b) => b - a)[Math.ceil(others.length * 0.8) - 1] ?? 0,
-      /** Query with a last answer that is nearly the same as this answer; null if there is none. */
+      /** Query whose last answer is nearly the same as this answer; null if there is none. */
       belongsTo: belongsTo(answer, owners),
     }
   })
@@ -73,7 +73,7 @@ export function figuresOf(scored: readonly ScoredAnswer[]) {
 }
 
 /**
- * Finds answers that can't belong to their query, whatever the rest of the run looks like. These answers show other
+ * Finds answers that can't belong to their query, regardless of the run's other answers. These answers show other
  * queries' results and almost nothing of the query's earlier results, or repeat a page in at least half of their
  * positions.
  */
@@ -92,7 +92,7 @@ export function findDoubts(scored: readonly ScoredAnswer[]): readonly Doubt[] {
     }
     const again = repeats ?? 0
     if (again < 0.5) return []
-    const reason = `${Math.round(again * 100)} % of the answer's first positions repeat a page`
+    const reason = `${Math.round(again * 100)} % of the answer's top 10 results are repeated pages`
     return [{ search_id: id, reason, score: again }]
   })
 }
@@ -125,7 +125,7 @@ function turnoverBetween(before: readonly number[] | undefined, now: readonly nu
   return Math.min(1, moved / (places * (places + 1)))
 }
 
-/** Counts the distinct queries with each page in their answers. Variants of a query, such as by device, count once. */
+/** Counts the distinct queries whose answers contain each page. Variants of a query, such as by device, count once. */
 function countHolders(answers: readonly RunAnswer[]) {
   const shown = new Map<string, Set<number>>()
   for (const { q, pages } of answers) {
@@ -140,7 +140,7 @@ function countHolders(answers: readonly RunAnswer[]) {
   return { holders, queries: shown.size }
 }
 
-/** For each query, maps the first pages of its last trusted answer to its new answer. Shared pages map to null. */
+/** Maps the first pages of each query's last trusted answer to the query's new answer. Shared pages map to null. */
 function ownersOf(answers: readonly RunAnswer[]): ReadonlyMap<string, RunAnswer | null> {
   const owners = new Map<string, RunAnswer | null>()
   for (const answer of answers) {
@@ -164,7 +164,7 @@ function signatureOf(pages: readonly number[]): string | null {
   return pages.length < leastQueries ? null : pages.slice(0, 3).join(' ')
 }
 
-/** Highest share of changed answers that exactly match the answers of one earlier day, and so may be copies. */
+/** Highest share of changed answers that may be copies, because they exactly match one earlier day's answers. */
 function staleness(answers: readonly RunAnswer[]): number | null {
   const days = new Map<number, { changed: number; back: number }>()
   for (const { pages, earlier } of answers) {
@@ -178,7 +178,7 @@ function staleness(answers: readonly RunAnswer[]): number | null {
       days.set(day, sums)
     }
   }
-  // Two answers are added to the changed answers, because a few answers may match an earlier day by chance.
+  // The number of changed answers is increased by two, because a few answers may match an earlier day by chance.
   const shares = [...days.values()]
     .filter(({ changed }) => changed >= leastChanged)
     .map(({ changed, back }) => back / (changed + 2))

@@ -112,7 +112,7 @@ async function storeKeywords(db: Database, finish: number, day: string): Promise
     const kept = { finish_id: finish, basis: keywordBasis }
     await trx.insertInto('finished_keyword_days').values(kept).execute()
   }
-  // 23505 (unique violation): another process stored the same day at the same moment.
+  // 23505 (unique violation): another process stored the same day concurrently.
   return unlessChanged(db, store, [...changedMeanwhile, '23505'])
 }
 
@@ -120,7 +120,7 @@ const changedMeanwhile = ['40001', '40P01']
 
 class Changed extends Error {}
 
-/** Runs the given work in one snapshot. Returns false if one of the given error codes shows that the data changed. */
+/** Runs the function in one snapshot. Returns false if one of the given error codes shows that the data changed. */
 async function unlessChanged(
   db: Database,
   work: (trx: Database) => Promise<void>,
@@ -167,7 +167,7 @@ async function throwAway(db: Database): Promise<void> {
   }
 }
 
-/** Inserts a row that is deleted by any later change to the day. Returns null if another process is storing the day. */
+/** Inserts a row that any later change to the day deletes. Returns null if another process is storing the day. */
 async function beginFinish(db: Database, day: string): Promise<number | null> {
   const begun = await db
     .insertInto('finished_days')
@@ -178,7 +178,7 @@ async function beginFinish(db: Database, day: string): Promise<number | null> {
   return begun?.id ?? null
 }
 
-/** Waits for writers that may not have seen the row of `beginFinish`. Each writer locks its own id until it ends. */
+/** Waits for writers that may not have seen the inserted row. A writer locks its transaction id until it ends. */
 async function othersEnded(db: Database): Promise<boolean> {
   const { rows } = await sql<{ id: string }>`
     select transactionid::text as id
@@ -219,8 +219,7 @@ async function addUp(db: Database, finish: number, day: string): Promise<boolean
 const sumsOfDay = [
   'finish_labels',
   'finish_queries',
-  // Runs before the statements that read the domains and pages of answers, so that the domains and pages are already
-  // stored.
+  // Stores the domains and pages of answers, which later statements read.
   'finish_answers',
   'finish_shares',
   'finish_steps',
@@ -231,7 +230,7 @@ const sumsOfDay = [
   'find_strays',
 ]
 
-/** Days without stored sums that are earlier than the run date of every unfinished run. */
+/** Reads the days without stored sums that precede the run dates of all unfinished runs. */
 export async function readDaysToFinish(db: Database, since = '-infinity') {
   const days = await db
     .selectFrom('runs')

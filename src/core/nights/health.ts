@@ -30,7 +30,7 @@ export interface NightJudgement {
   readonly reasons: readonly string[]
   /** Anomalies that do not exclude any answers, one sentence for each anomaly. */
   readonly remarks: readonly string[]
-  /** First of the three similar runs that established a new normal, if this run is the last of them; otherwise null. */
+  /** Id of the first of three similar runs, if this run is the third and sets a new normal; otherwise null. */
   readonly usualFrom: number | null
 }
 
@@ -77,13 +77,13 @@ function endedRuns(db: Database) {
     .orderBy('runs.id')
 }
 
-/** Figures for a run, without queries that were skipped or that reused older answers. */
+/** Reads a run's figures, excluding queries that were skipped or reused older answers. */
 export async function readNight(db: Database, run: number): Promise<JudgedNight> {
   const parameters = { paid_refusal: paidRefusal, other_query: otherQuery, run }
   return only(await readRows<JudgedNight>(db, 'read_night', parameters))
 }
 
-/** Figures of up to fourteen normal runs before a run, newest first. The three runs of a new normal come first. */
+/** Figures of up to fourteen normal runs before a run, newest first, back to the last new normal at most. */
 export function usualNights(list: Expression<number>, run: Expression<number>) {
   return sql<NightFigures>`
     select ${figureColumns}
@@ -115,12 +115,12 @@ const figureColumns = sql`
   health.minutes, health.paused_minutes, health.workers, health.compared, health.turnover, health.turnover_newest,
   health.sameness, health.repeats, health.foreign_share, health.stale`
 
-// A run that was cancelled or has no answers is no evidence of normal values or of a change in them.
+// A cancelled run or a run without answers shows neither normal values nor a change in them.
 const hasFigures = sql<boolean>`(usual.state = 'done' and health.answered + health.unreadable > 0)`
 
 export type NightsBefore = Awaited<ReturnType<typeof readNightsBefore>>
 
-/** Reads the usual runs before a run, and the two previous runs, unusual or not, newest first. */
+/** Reads the usual runs before a run, and the two previous runs (usual or not), newest first. */
 export async function readNightsBefore(db: Database, { id, list }: EndedRun) {
   const { rows: usual } = await usualNights(
     sql<number>`${list}::bigint`,
@@ -139,10 +139,10 @@ export async function readNightsBefore(db: Database, { id, list }: EndedRun) {
 }
 
 const chunkSize = 500
-/** Number of older answers read per query: more in the first chunk, to recognize copies of last week's answers. */
+/** Number of older answers to read per query; higher in the first chunk, to detect copies of last week's answers. */
 const history = { first: 12, rest: 4 }
 
-/** Answers that a run bought and that have results, each with older answers to its query. */
+/** Answers with results that a run bought, each with older answers to the same query. */
 export async function readRunAnswers(
   db: Database,
   { id, run_date: date }: Pick<EndedRun, 'id' | 'run_date'>,

@@ -27,12 +27,11 @@ import { saveJudgement } from './quarantine.ts'
 
 export async function endRuns(db: Database, report: (line: string) => void): Promise<void> {
   await closeRuns(db)
-  // Runs are judged one at a time, because a run is compared with earlier runs, which may have been judged in the
-  // previous step.
+  // Judges one run at a time, because each run is compared with earlier runs, which may just have been judged.
   for (const run of await readEnded(db)) await judgeEnded(db, run, report)
 }
 
-/** Judges one run according to the rules and people's decisions, and stores the result. */
+/** Judges one run by the rules and any manual decisions, and stores the result. */
 export async function judgeEnded(db: Database, run: EndedRun, report: (line: string) => void) {
   const night = await readNight(db, run.id)
   const { reasons, remarks, quarantined } = await saveJudgement(
@@ -98,7 +97,7 @@ function blameAnswers(odd: readonly Finding[], scored: readonly ScoredAnswer[]):
   })
 }
 
-/** Minimum score at which a single answer is blamed for an unusual run. */
+/** Minimum score at which a single answer counts as a cause of an unusual run. */
 const blamedFrom = 0.7
 
 /** Minimum number of earlier runs. With fewer runs, the usual value of a figure is not known. */
@@ -131,7 +130,7 @@ export function judgementOf(night: JudgedNight, findings: readonly Finding[]): N
   }
 }
 
-/** Compares a run with earlier runs. A deviation that three consecutive runs have in common becomes normal. */
+/** Compares a run with earlier runs. A deviation that occurs in three consecutive runs is considered normal. */
 export function findingsOf(night: JudgedNight, { usual, last }: NightsBefore): readonly Finding[] {
   if (night.asked === 0 || night.answered + night.unreadable === 0) return []
   return rules.flatMap((rule): Finding[] => {
@@ -163,7 +162,7 @@ function isOdd(rule: Rule, night: NightFigures, usual: number | null): boolean {
   return usual === null ? (rule.wrong?.(value, night) ?? false) : rule.differs(value, usual, night)
 }
 
-/** True if three runs with usable answers are unusual in this figure, and similar in all figures that affect ranks. */
+/** True if this figure is unusual in three usable runs that are similar in all figures that affect ranks. */
 function isRepeated(rule: Rule, nights: readonly NightFigures[], usual: number | null): boolean {
   const compared = rules.filter((one) => one.harmless !== true || one === rule)
   const [newest, newer] = nights
@@ -197,13 +196,13 @@ const leastAnswers = 5
 
 interface Rule {
   readonly name: string
-  /** True if the figure does not affect ranks, so that the ranks are still shown. */
+  /** True if the figure does not affect ranks, so the ranks are still shown. */
   readonly harmless?: true
-  /** Returns the figure of a run; null if the run does not have the figure. */
+  /** Returns the run's figure, or null if the figure is unknown. */
   readonly of: (night: NightFigures) => number | null
   /** Returns true if the figure is unusual compared with a known usual value. */
   readonly differs: (value: number, usual: number, night: NightFigures) => boolean
-  /** Returns true if the figure is wrong even without a known usual value. By default, no value is. */
+  /** Returns true if the figure is wrong, whatever the usual value. By default, no figure is wrong. */
   readonly wrong?: (value: number, night: NightFigures) => boolean
   /** True if the answers from a run with this deviation are unusable, so that the deviation never becomes normal. */
   readonly hopeless?: true
@@ -277,7 +276,7 @@ const rules: readonly Rule[] = [
     wrong: (value) => value > 0.5,
     hopeless: true,
     each: ({ repeats }) => repeats,
-    say: (shown) => `${shown} of the first positions repeat a page`,
+    say: (shown) => `${shown} of the top 10 results are repeated pages`,
   },
   {
     name: 'country',
@@ -321,7 +320,7 @@ const rules: readonly Rule[] = [
   },
 ]
 
-/** Builds a rule for a share of the answers that should be low. */
+/** Builds a rule for a kind of answer that should be rare. */
 function shareOfAnswers({
   name,
   part,
@@ -342,7 +341,7 @@ function shareOfAnswers({
   }
 }
 
-/** Maximum deviation of a share: four times the deviation that chance explains, but at least a fifth. */
+/** Maximum deviation of a share: four times the deviation expected by chance, but at least a fifth. */
 function beyondChance(usual: number, many: number): number {
   return Math.max(0.2, 4 * Math.sqrt(Math.max(usual * (1 - usual), 0.01) / many))
 }

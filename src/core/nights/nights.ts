@@ -21,8 +21,7 @@ export async function readFacts(
   db: Database,
   subject: { schedule: string; list: string; account: string; kind: string },
 ) {
-  // All facts are read in one snapshot. Otherwise, a night that is being decided could look undecided although its
-  // run exists.
+  // All facts are read in one snapshot. Otherwise, a night could appear undecided although its run already exists.
   return db
     .transaction()
     .setIsolationLevel('repeatable read')
@@ -127,7 +126,7 @@ export async function lastLook(db: Database): Promise<number | null> {
   return seconds === null ? null : seconds * 1000
 }
 
-// Time after which an undecided night is overdue. This time is twice the grace period of a night.
+// A night without an outcome is overdue after this time, which is twice a night's grace period.
 const patienceMs = 10 * 60_000
 
 export interface Overdue {
@@ -231,7 +230,7 @@ export function countNights(db: Database, since: Date) {
     .execute()
 }
 
-/** True if run `r` has a readable answer or only skipped queries. An `exists` would become a join over all answers. */
+/** True if run `r` has a readable answer, or skipped all queries. With `exists`, Postgres would join all answers. */
 export const hasAnswer = sql<boolean>`((
   select true
   from tasks t
@@ -246,7 +245,7 @@ export const hasAnswer = sql<boolean>`((
   where t.run_id = r.id
 ))`
 
-/** Due time of each enabled schedule's last good night, in seconds since 1970, and the nights decided since then. */
+/** Reads when each enabled schedule's last good night was due, and counts the nights decided since then. */
 export function readGoodNights(db: Database) {
   return db
     .selectFrom('schedules')
@@ -287,7 +286,7 @@ export function readGoodNights(db: Database) {
     .execute()
 }
 
-/** Outcome of one list on one date: a run, or a due time without a run. */
+/** A list's outcome on a date: a run, or a due time without a run. */
 export interface CalendarEntry {
   readonly list: string
   readonly run_date: string

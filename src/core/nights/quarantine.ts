@@ -1,4 +1,4 @@
-// Quarantine: stores the results of judgements, with people's decisions that override them.
+// Quarantine: stores judgements, and the manual decisions that override them.
 
 import type { Database } from '../../base/database/database.ts'
 import type { Insertable } from '../../base/database/kysely.ts'
@@ -81,7 +81,7 @@ function decided(run: number, judgement: NightJudgement, marks: readonly Standin
   }
 }
 
-/** Adds answers to the quarantine, and releases other answers. Returns the number of quarantined answers in the run. */
+/** Updates the quarantine of the run's answers. Returns the number of quarantined answers in the run. */
 async function fillQuarantine(
   trx: Database,
   { run, marks }: { run: number; marks: readonly StandingMark[] },

@@ -8,7 +8,7 @@ import { undoLeaps } from '../../base/database/trouble.ts'
 import { asError, codeOf, Misuse, reasonOf, Unreachable, WrongDatabase } from '../../base/errors.ts'
 import { late, within } from '../../base/waiting.ts'
 
-/** Storage of jobs: a pool with BullMQ's schema as its search path, or a Redis URL. */
+/** Job storage: a pool with BullMQ's schema as its search path, or a Redis URL. */
 export type QueueStore = { readonly pool: Pool } | { readonly redisUrl: string }
 
 /** Common interface of both backends. Other code does not depend on the backend in use. */
@@ -69,7 +69,7 @@ function clientsOf(shared: QueueOptions, backend?: never): Pick<Backend, 'queue'
   }
 }
 
-/** Adds an error listener: without one, an error would end the process. The next request reports an outage anyway. */
+/** Adds an error listener, without which an error would end the process. Outages are reported by the next request. */
 function listen<T extends { on(event: 'error', listener: (error: Error) => void): unknown }>(
   emitter: T,
 ): T {
@@ -84,7 +84,7 @@ const firstAnswerMs = 30_000
 const reconnectAndResend = 2
 
 const redisOptions: RedisOptions = {
-  // The queue's blocking commands wait without a limit.
+  // The queue's blocking commands may wait indefinitely.
   maxRetriesPerRequest: null,
   lazyConnect: true,
   reconnectOnError: ({ message }) => (/^READONLY\b/.test(message) ? reconnectAndResend : false),

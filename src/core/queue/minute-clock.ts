@@ -9,7 +9,7 @@ const scheduler = 'every-minute'
 const tries = 20
 const closeWithinMs = 5_000
 
-/** Starts or joins the clock, which calls one of the registered processes. The store must be reachable. */
+/** Starts or joins the clock, which calls one registered process each minute. The store must be reachable. */
 export async function openTicker(store: QueueStore, id: string, onTick: () => Promise<void>) {
   const backend = await openBackend(store, id)
   const queue = backend.queue<Record<string, never>>(name)

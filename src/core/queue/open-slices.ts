@@ -18,7 +18,7 @@ export interface OpenTask extends Query {
   readonly refused: boolean
 }
 
-/** Reads open tasks in a slice's current round, or returns null if a later round is queued or no task is open. */
+/** Reads the open tasks in a slice's current round, or returns null if a later round is queued or no task is open. */
 export async function openTasks(
   db: Database,
   { run, slice, round }: SliceJob,
@@ -28,7 +28,7 @@ export async function openTasks(
   return found ?? null
 }
 
-/** Number of open slices in a run below which each slice that ends checks whether it was the last slice. */
+/** If a run has fewer open slices than this, each slice that ends checks whether it was the last slice. */
 const nearTheEnd = 100
 
 /**
@@ -89,7 +89,7 @@ export async function closeRuns(db: Database, run: number | null = null): Promis
 }
 
 /**
- * Pages through the slices with an open task, which the queue should contain. Each slice's tasks are looked up by key,
+ * Pages through the slices with an open task, which should all be queued. Each slice's tasks are looked up by key,
  * because a join over all slices would read every open task for each page.
  */
 export async function listOpenSlices(

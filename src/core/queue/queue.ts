@@ -24,7 +24,7 @@ type PartConnections = Pick<PoolOptions, 'name' | 'max' | 'hasty'>
 /** Connections for adding and taking slices. Lost commits are harmless, because lost jobs are recreated. */
 export const sliceConnections: PartConnections = { name: 'queue', max: 4, hasty: true }
 
-/** Opens one part of the queue with its own connections, and closes them with the part or if opening fails. */
+/** Opens one part of the queue with its own connections, which are closed with the part or after a failed start. */
 export async function openPart<Part extends { close(): Promise<void> }>(
   { config, databaseUrl, installation }: QueuePlace,
   connections: PartConnections,
@@ -32,8 +32,7 @@ export async function openPart<Part extends { close(): Promise<void> }>(
 ): Promise<Part> {
   if (config.redisUrl !== null) return open({ redisUrl: config.redisUrl }, installation)
   const pool = openPool(databaseUrl, { ...connections, schema: 'bullmq' })
-  // Each queue worker adds a permanent error listener to the pool. A large number of listeners does not indicate a
-  // leak.
+  // Each queue worker adds a permanent error listener to the pool, so having many listeners is not a leak.
   pool.setMaxListeners(0)
   try {
     await connect(pool)

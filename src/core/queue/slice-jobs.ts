@@ -20,7 +20,7 @@ export interface QueuedSlice extends SliceJob {
 /** The queue of slices. The jobs only wake workers, and lost jobs are recreated from the database. */
 export type SliceQueue = Awaited<ReturnType<typeof openQueue>>
 
-/** Both methods stop the consumer from fetching slices. `close` also waits for slices in progress. */
+/** After both methods, no more slices are fetched. `close` also waits for slices in progress. */
 export type Consumer = ReturnType<SliceQueue['consume']>
 
 const name = 'slices'
@@ -80,7 +80,7 @@ export async function openQueue(store: QueueStore, id: string) {
   }
 }
 
-/** Number of positions within each of our priorities. BullMQ supports two million priority values in total. */
+/** Number of queue positions for each of our priorities. BullMQ supports two million priority values in total. */
 const places = 200_000
 
 /**
@@ -102,7 +102,7 @@ function jobOf({ run, slice, round, priority, turn, delayMs }: QueuedSlice) {
       // The priority is always set, because a job without a priority runs before all others.
       priority: jobPriority(priority, turn),
       ...(delayMs === undefined || delayMs <= 0 ? {} : { delay: Math.ceil(delayMs) }),
-      // Number of attempts during brief failures of the store. The database counts the retries of tasks.
+      // Number of attempts if the store fails briefly. Retries of tasks are counted in the database.
       attempts: 3,
       backoff: { type: 'fixed', delay: 1_000 },
       removeOnComplete: true,
@@ -111,7 +111,7 @@ function jobOf({ run, slice, round, priority, turn, delayMs }: QueuedSlice) {
   }
 }
 
-/** Limits the wait, because closing hangs while the store is unreachable. */
+/** Waits for a limited time, because closing hangs while the store is unreachable. */
 async function orGiveUp(closing: Promise<unknown>): Promise<void> {
   await within(closing, { ms: closeWithinMs })
 }

@@ -19,7 +19,7 @@ type Books = Pick<Mill, 'db' | 'supplier'>
 
 type Again = ReturnType<typeof readAgain>
 
-/** Called for each answer that can't be stored, with the reason. */
+/** Receives each answer that cannot be stored, and the reason. */
 type Refuse = (call: number, reason: string) => void
 
 const batch = 64
@@ -42,7 +42,7 @@ export async function runReparse({
   say(`${count(found.read, 'answer')} read, ${found.unread} cannot be read and are unchanged`)
   if (found.marked > 0) {
     say(
-      `${count(found.marked, 'answer')} marked as unreadable, because the API refused the query or answered another query`,
+      `${count(found.marked, 'answer')} marked as unreadable, because the API refused the query or answered a different one`,
     )
   }
   if (found.refused > 0) {
@@ -64,9 +64,9 @@ export async function reparse(
   const found = {
     /** Answers whose rows were replaced. */
     read: 0,
-    /** Answers that still can't be read and remain unchanged. */
+    /** Answers that are still unreadable, and are not changed. */
     unread: 0,
-    /** Answers that turned out to be rejections or to be for a different query. These answers lose their rows. */
+    /** Answers that proved to be rejections or to belong to a different query. Their rows are deleted. */
     marked: 0,
     /** Answers whose rows the database rejects. The bodies of these answers are kept. */
     refused: 0,
@@ -85,12 +85,12 @@ export async function reparse(
     // An answer that can no longer be parsed keeps the rows from its earlier parse.
     const better = answers.filter(isReadable)
     found.read += (await put(better)).length
-    // An answer that turns out to be wrong loses its rows: rows of a different query are worse than no rows.
+    // Deletes the rows of answers found to be wrong, because another query's rows are worse than no rows.
     const wrong = answers.filter(isNewlyMarked)
     found.marked += (await put(wrong)).length
     found.unread += answers.length - better.length - wrong.length
   }
-  // Answers rejected by the database come last: once these answers have rows, the loop above would read them as well.
+  // Answers rejected by the database come last; otherwise, the loop above would read them too, once they have rows.
   for await (const bodies of inBatches((after) =>
     readRefused({ db, supplier }, choice.run, after),
   )) {
@@ -106,7 +106,7 @@ export async function reparse(
   return found
 }
 
-/** Yields batches in the order of their ids. `read` gets the last id of the previous batch. */
+/** Yields batches in order of id. `read` gets the last id of the previous batch. */
 async function* inBatches<Row extends { readonly id: number }>(
   read: (after: number) => Promise<readonly Row[]>,
 ) {
@@ -117,7 +117,7 @@ async function* inBatches<Row extends { readonly id: number }>(
   }
 }
 
-/** Counts answers to a different query for their account, as settlement does. */
+/** Counts each account's answers to a different query, as settlement does. */
 async function countWrongAnswers(db: Database): Promise<void> {
   const marked = db
     .selectFrom('searches as s')

@@ -46,7 +46,7 @@ interface RetryFlags {
 const nothingFound = 'found no tasks to retry in runs that can be reopened; nothing'
 const reopenable = ['failed', 'unknown', 'unaffordable', 'not_asked']
 
-/** Reopens tasks and creates their jobs. In a preview, only reports the number of tasks. */
+/** Reopens tasks and creates their jobs. A preview only reports the number of tasks. */
 export async function runRetry({ options, env, closers }: Call<RetryFlags>): Promise<Exit> {
   const config = readConfig(env)
   const selection = selectionOf(options, config.zone)
@@ -137,7 +137,7 @@ async function expectMoney(
     const got =
       budget === null
         ? `${most}, of which ${gone} are used`
-        : `${most}, although ${gone} are already used or held`
+        : `${most}, with ${gone} already used or held`
     const why = opened ? ', and the reopened tasks would immediately be unaffordable again' : ''
     throw new Misuse(
       `expected a budget of at least ${least} credits for run ${run}, got ${got}${why}; set --budget to the total that the run may use, including the ${gone} already used or held`,
@@ -157,7 +157,7 @@ async function bindRuns({ db }: Mill, bound: readonly RunBudget[], budget: numbe
   if (first === undefined) return
   if (!(await setRunBudgets(db, runs, budget))) {
     throw new Misuse(
-      `expected a budget that covers the credits used by each run, got ${budget}, which is too small because more was bought in the meantime; nothing was changed: set a larger --budget`,
+      `expected --budget to cover the credits used by each run, got ${budget}, but more has been bought in the meantime; nothing was changed; set a larger --budget`,
     )
   }
   say(
@@ -167,7 +167,7 @@ async function bindRuns({ db }: Mill, bound: readonly RunBudget[], budget: numbe
   )
 }
 
-/** Parses a day, or a time span that ends now. Returns the start. */
+/** Parses a day, or a time span up to now, and returns its start. */
 function sinceFlag(text: string, zone: string): Date {
   const span = readDuration(text)
   if (span !== null) return new Date(Date.now() - span)
@@ -196,7 +196,7 @@ export interface Selection {
   /** Selects only tasks whose query has this tag in the run's list. */
   readonly tag: string | null
   readonly since: Date | null
-  /** If true, includes tasks that have an answer, or a body whose rows were rejected, to buy them again. */
+  /** If true, tasks with an answer, or with a body whose rows were rejected, are also bought again. */
   readonly buyAgain: boolean
 }
 
@@ -242,7 +242,7 @@ const refusedTasks = sql`
   t.error_code is not distinct from 'UNSTORABLE'
   and exists (select from calls c join raw_answers a on a.call_id = c.id where c.task_id = t.id)`
 
-/** Counts the tasks that a selection omits because their answers are stored as bodies without rows. */
+/** Counts the tasks that a selection omits because only their answers' bodies could be stored. */
 async function countRefused(db: Database, selection: Selection): Promise<number> {
   if (selection.buyAgain) return 0
   const { rows } = await sql<{ count: number }>`
@@ -405,7 +405,7 @@ export async function runResume(call: Call<{ readonly forgetPrices?: true }>): P
   const account = await openAccount(mill.db, { name, kind })
   if (options.forgetPrices === true) {
     await forgetPrices(mill.db, account)
-    say('the known prices were forgotten; the next call is sent alone and shows the price')
+    say('the known prices were forgotten; the next call is sent alone to determine the price')
   }
   const lifted = (await liftStops(mill.db, account)).map(({ reason }) => reason)
   if (options.json === true) printJson({ account: name, lifted })

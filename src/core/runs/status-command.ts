@@ -1,4 +1,4 @@
-// The status command: reads the state of runs, account and queue, and shows it.
+// The status command: shows the state of runs, account and queue.
 
 import { type Call, print, printJson, say } from '../../base/cli/command.ts'
 import { npmRun } from '../../base/cli/commands.ts'
@@ -73,7 +73,7 @@ async function look(mill: Mill, run: number | null) {
   }
 }
 
-/** Reads the current status from the database, without the queue and the forecast. */
+/** Reads the current status from the database, except the queue and the forecast. */
 export async function readTables(
   { db, config, supplier }: Pick<Mill, 'db' | 'config' | 'supplier'>,
   run: number | null,
@@ -280,10 +280,10 @@ export function formatUnknown(calls: readonly UnknownCall[]): string {
   return `${table}\n\n${count(calls.length, 'call')}, ${count(risk, 'credit')} at risk in total`
 }
 
-/** Expected prices of a call in one price class, sent alone or with other calls, and the prices seen so far. */
+/** Expected prices in one price class, for calls sent alone or together, and the prices seen so far. */
 type BelievedPrice = ReturnType<typeof believedPrices>[number]
 
-/** Prices expected by the ledger, for classes with at least one known price. */
+/** Prices that the ledger expects for each class with at least one known price. */
 export function believedPrices(costs: Costs) {
   return [...costs]
     .filter(([, { seen }]) => seen > 0)
@@ -306,7 +306,7 @@ export function priceLines(prices: readonly BelievedPrice[]): string[] {
         : `${formatNumber(expected)} if sent with other calls, ${formatNumber(alone)} if sent alone`
     const told = `price of ${name}: ${range} in ${count(seen, 'answer')}, reserved per call: ${aside}`
     return alone < expected && seen > 30
-      ? `${told}; the price of ${formatNumber(expected)} was paid only once; to forget it: ${npmRun('resume --')} --forget-prices`
+      ? `${told}; the price of ${formatNumber(expected)} was paid only once; to forget it, run: ${npmRun('resume --')} --forget-prices`
       : told
   })
 }

@@ -98,7 +98,7 @@ export async function readAccount(
     .select((eb) => [
       ...(['a.id', 'a.name', 'a.kind', 'a.reserved', 'a.uncertain', 'a.in_flight'] as const),
       ...(['a.day_spent', 'a.month_spent'] as const),
-      // Credits per call that left the balance without being billed, based on the last calls.
+      // Unbilled decrease in the balance, in credits per call, based on the last calls.
       eb.fn<number>('greatest', ['a.external_now', 'a.external_last']).as('external_per_call'),
       shownBalance.as('remaining'),
       utcText(eb.ref('a.obs_at')).as('observed_at'),

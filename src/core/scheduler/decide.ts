@@ -1,4 +1,4 @@
-// Decides about each due time of a schedule: start, join, wait, skip or miss. All rules are pure functions.
+// Decides what to do at each due time of a schedule: start, join, wait, skip or miss. All rules are pure functions.
 
 import { unhandled } from '../../base/errors.ts'
 import { type Due, dueBetween, nextDues } from '../../base/time/cron.ts'
@@ -48,7 +48,7 @@ export function decide(schedule: Schedule, facts: Facts): NightStep {
   return callWaiting(schedule, facts, until)
 }
 
-/** Oldest batch of undecided times. `newest` is null unless the batch includes the last undecided time. */
+/** Oldest batch of undecided due times. `newest` is null unless the batch includes the last undecided time. */
 function undecided({ cron, zone }: Schedule, { now, known, decided }: Facts) {
   let after = known
   let until = after

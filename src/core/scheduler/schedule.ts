@@ -188,7 +188,7 @@ function wordCell<W extends string>(words: readonly [W, ...W[]]): ColumnReading<
 /** A schedule with the share from its own line. */
 type Said = Pick<Schedule, 'line' | 'listName' | 'on' | 'part'>
 
-/** Gives each list its own share of the credits, or an equal part of the rest. Rejects shares above 100 percent. */
+/** Gives each list its own share of the credits, or an equal share of the rest. Rejects shares above 100 percent. */
 export function divideAmongLists<T extends Said>(lines: readonly T[]) {
   const owners = new Map<string, { readonly line: number; readonly part: number }>()
   const refusals: RefusedLine[] = []
@@ -241,7 +241,7 @@ export const shareCell: ColumnReading<Shares> = {
   usual: { part: null, shares: [] },
 }
 
-/** Parses shares. Returns null for duplicate tags, and for shares above 100 percent in total. */
+/** Parses shares. Returns null if a tag occurs twice, or if the shares total more than 100 percent. */
 function readShares(text: string): Shares | null {
   const words = text
     .split('|')
@@ -264,7 +264,7 @@ function readShares(text: string): Shares | null {
   return percentsOf(shares.map(({ share }) => share)) > 100 ? null : { part, shares }
 }
 
-/** Adds shares as integer percentages, to avoid rounding errors such as in 0.1 + 0.2. */
+/** Adds shares as integer percentages, because 0.1 + 0.2 is not exactly 0.3. */
 function percentsOf(shares: readonly number[]): number {
   return shares.reduce((sum, share) => sum + Math.round(share * 100), 0)
 }
@@ -314,7 +314,7 @@ export async function loadSchedules(db: Database, { file, zone }: { file: string
     if (problem === null) return []
     return [{ line, problem: `${problem}; put quotes around a cell that contains a comma` }]
   })
-  // The names of rejected lines are included.
+  // Includes the schedule names from rejected lines.
   const names = rows.map(({ fields }) => fields.get('schedule') ?? '')
   return { schedules, refusals: [...refusals, ...broken], names }
 }
@@ -341,10 +341,10 @@ async function findLists(db: Database, lines: readonly Line[]) {
   return lists
 }
 
-/** Rejects a list name that belongs to another existing file, because nightly runs would merge the two lists. */
+/** Rejects a name that is used for a list from another existing file, because nightly runs would merge both lists. */
 function takenName({ path, listName: name }: ListPlace, source: string): string | null {
   if (source === path || !isAbsolute(source) || ![source, path].every(existsSync)) return null
-  return `expected an unused list name for ${path}, got ${JSON.stringify(name)}, which is the name of the list read from ${source}; rename the file`
+  return `the list name ${JSON.stringify(name)} for ${path} is already used for the list read from ${source}; rename the file`
 }
 
 /** List paths are relative to the project folder, because schedulers may run in any directory. */

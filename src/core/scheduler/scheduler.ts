@@ -16,7 +16,7 @@ import { type ChooseQueries, tick } from './tick.ts'
 interface SchedulerOptions {
   readonly file: string
   readonly report: (line: string) => void
-  /** Called when runs have ended. By default, closes and judges these runs. */
+  /** Called when runs have ended. By default, these runs are closed and judged. */
   readonly afterRuns?: AfterRuns
   readonly chooseQueries?: ChooseQueries
 }
@@ -53,7 +53,7 @@ export class Scheduler {
     return this.#running
   }
 
-  /** Performs a tick without throwing: reports errors and lets the next tick retry. */
+  /** Performs a tick. Errors are reported, not thrown, and the next tick tries again. */
   async tryTick(): Promise<void> {
     try {
       await this.tick()
@@ -120,7 +120,7 @@ export class Scheduler {
   }
 }
 
-// Time without a tick that indicates a problem: the queue's clock ticks every minute.
+// A longer time without a tick is a problem, because the queue's clock ticks every minute.
 const silenceMs = 75_000
 const lookEveryMs = 10_000
 

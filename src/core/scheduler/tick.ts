@@ -102,14 +102,14 @@ async function storeSchedules(context: SchedulerContext, { schedules, names }: S
   }
 }
 
-/** Reads the schedules and the time. A schedule set far ahead by a wrong clock is reset to the current time. */
+/** Reads the schedules and the time. Resets a schedule to the current time if a wrong clock moved it far ahead. */
 async function readStoredSchedules(context: SchedulerContext) {
   const kept = await context.db
     .selectFrom('schedules')
     .select(['name', 'cron', 'zone', 'enabled', 'known_until'])
     .orderBy('name')
     .execute()
-  // The time is read after the schedules, so that decisions of a concurrent scheduler are never ahead of this time.
+  // The time is read after the schedules, so that a concurrent scheduler's decisions are never later than this time.
   const now = await timeOf(context)
   const watches = new Map(kept.map((watch) => [watch.name, watch]))
   for (const watch of kept) {
@@ -150,7 +150,7 @@ async function settle(context: SchedulerContext, schedule: Schedule): Promise<vo
     await take(context, schedule, step)
     if (step.kind === 'rest') return
   }
-  throw new Error(`expected schedule ${schedule.name} to settle within ${mostSteps} steps`)
+  throw new Error(`schedule ${schedule.name} did not settle within ${mostSteps} steps`)
 }
 
 async function timeOf(context: SchedulerContext): Promise<Date> {
@@ -381,11 +381,11 @@ async function saveWatch(
     .execute()
 }
 
-/** Resets a schedule to the current time if its nights were decided ahead of time. Its runs continue. */
+/** Resets a schedule to the current time if later nights were already decided. Its runs continue. */
 async function callBack(db: Database, name: string, now: Date): Promise<void> {
   await db.transaction().execute(async (trx) => {
     await trx.updateTable('schedules').set({ known_until: now }).where('name', '=', name).execute()
-    // Nights that were decided ahead of time are deleted: otherwise, they would look decided when they become due.
+    // Deletes nights that were decided ahead of time, which would otherwise seem decided when they become due.
     await trx
       .deleteFrom('nights')
       .where('schedule', '=', name)

@@ -17,7 +17,7 @@ export type Reply =
       /** True if the body exceeds the size limit, or if its compressed data ends too early. */
       readonly truncated: boolean
       readonly retryAfter: string | null
-      /** Time for which the API repeats an answer to the same idempotency key, or null if the API reports none. */
+      /** Time during which the API repeats an answer to the same idempotency key; null if not reported. */
       readonly replayMs: number | null
       readonly receivedAt: Date
     }
@@ -83,14 +83,14 @@ export function openApi({ url, timeoutMs, lanes, ...given }: ApiOptions) {
   }
 }
 
-// If this process was frozen, deadlines may have passed while complete answers wait in the sockets. Sockets are read in
-// small pieces.
+// If this process was frozen, complete answers may wait in the sockets although deadlines have passed. Sockets are read
+// in small pieces.
 const frozenMs = 250
 const readingMs = 500
 /** Number of additional event-loop turns to wait, because a busy machine may use all of `readingMs` for other work. */
 const looks = 50
 
-/** Reads data that has already arrived before a paid call is aborted, because timers run before sockets are read. */
+/** Aborts a paid call after reading data that has already arrived, because timers run before sockets are read. */
 function lookOnceMore(due: number, cut: () => void): void {
   if (performance.now() - due > frozenMs) setTimeout(() => afterLooks(looks, cut), readingMs)
   else afterLooks(2, cut)
@@ -114,7 +114,7 @@ function checkKey(url: URL, key: Secret): void {
   if (problems.length > 0) throw new BadSettings(problems)
 }
 
-/** Builds the path of a search. Null parameters are omitted, and the key is never sent as a parameter. */
+/** Builds the path of a search URL. Null parameters are omitted, and the key is never sent as a parameter. */
 function searchPath(url: URL, query: Query): string {
   const parameters = new URLSearchParams({ q: query.q })
   for (const name of ['location', 'hl', 'gl', 'num', 'device'] as const) {
@@ -150,7 +150,7 @@ async function readEnding(ending: ExchangeEnding, key: Secret): Promise<Reply> {
   }
 }
 
-/** Masks the key in a body, because people without access to the key read the stored rows. */
+/** Masks the key in a body, because people who must not see the key can read the stored rows. */
 function mask(bytes: Buffer, key: Secret): Buffer {
   const value = key.reveal()
   if (!bytes.includes(value)) return bytes
@@ -174,7 +174,7 @@ export interface ExchangeEnding {
   readonly truncated: boolean
 }
 
-/** A request on a socket, which ends exactly once and is never sent twice. */
+/** A request on a socket. The request ends exactly once and is never sent twice. */
 export class Exchange implements Dispatcher.DispatchHandler {
   readonly #settle: (ending: ExchangeEnding) => void
   readonly #chunks: Buffer[] = []
@@ -255,7 +255,7 @@ export class Exchange implements Dispatcher.DispatchHandler {
   }
 }
 
-/** Maximum size of a decompressed body in bytes. An answer with 100 results is about 50 kB. */
+/** Maximum size of a decompressed body in bytes. An answer with 100 results takes about 50 kB. */
 export const bodyCap = 16 * 1024 * 1024
 
 const decoders: Readonly<Record<string, () => Transform>> = {
@@ -281,14 +281,14 @@ export async function inflate(bytes: Buffer, encoding: string) {
     for await (const chunk of decoder as AsyncIterable<Buffer>) {
       chunks.push(chunk)
       size += chunk.length
-      // Leaving the loop destroys the decoder, which limits the memory that a decompression bomb can use.
+      // Leaving the loop destroys the decoder, so a decompression bomb can use only limited memory.
       if (size > bodyCap) break
     }
   } catch {
     // If the body is truncated or corrupt, the readable part is kept as evidence, and marked as incomplete.
     whole = false
   }
-  // If nothing could be decoded, the encoding label is wrong, and the body is kept as received.
+  // If nothing could be decoded, the encoding label is wrong, so the body is kept as received.
   if (size === 0 && !whole) return { bytes, truncated: false }
   const inflated = Buffer.concat(chunks)
   return size > bodyCap
@@ -296,20 +296,20 @@ export async function inflate(bytes: Buffer, encoding: string) {
     : { bytes: inflated, truncated: !whole }
 }
 
-// Maximum idle time of a socket. A server may close an idle socket just as a request is sent, and a paid call would be
-// lost. Under load, sockets are reused within milliseconds. If the server announces a limit, that limit minus two
+// Maximum idle time of a socket. A server may close an idle socket just as a request is sent, which would lose a paid
+// call. Under load, sockets are reused within milliseconds. If the server announces a limit, that limit minus two
 // seconds is used.
 const idleMs = 1000
 const longestIdleMs = 30_000
-// After a socket breaks before any response, each call gets its own socket for a while, because the server closes
-// idle sockets early.
+// If a socket breaks before any response, the server may be closing idle sockets early. Each call then gets its own
+// socket for this time.
 const warinessMs = 60_000
 const staleCodes: ReadonlySet<string> = new Set(['ECONNRESET', 'EPIPE', 'UND_ERR_SOCKET'])
 
-/** Maximum size of response headers. With the client's default of 16 kB, cookies could lose a paid answer. */
+/** Maximum size of response headers. The client's default (16 kB) could reject a paid answer with long cookies. */
 const longestHeader = 64 * 1024
 
-/** Connects sockets that skip an unsolicited `100 Continue`, which the client would reject, losing a paid answer. */
+/** Connects sockets that skip an unsolicited `100 Continue`, because the client would reject it and lose the answer. */
 function connector(timeout: number): buildConnector.connector {
   const connect = buildConnector({ timeout })
   return (options, callback) =>
@@ -320,7 +320,7 @@ function connector(timeout: number): buildConnector.connector {
     })
 }
 
-/** Skips each `100 Continue`. The text cannot occur inside a JSON body, because JSON escapes line breaks. */
+/** Skips `100 Continue` responses. The text cannot occur inside a JSON body, because JSON escapes line breaks. */
 function skipContinue(socket: Socket): void {
   const read = (size?: number) => Socket.prototype.read.call(socket, size) as Buffer | null
   let begun: Buffer = Buffer.alloc(0)
@@ -367,7 +367,7 @@ function openSockets(
   let waryUntil = 0
   return {
     pool: () => (performance.now() < waryUntil ? single : kept),
-    /** Switches to single-use sockets after a socket broke before any response. */
+    /** Switches to single-use sockets if a socket failed before any response. */
     learn: ({ sent, status, failure }: ExchangeEnding) => {
       if (!sent || status !== null || !staleCodes.has(failure?.code ?? '')) return
       waryUntil = performance.now() + warinessMs

@@ -10,9 +10,9 @@ export function openLanes(lanes: number, ahead = 0) {
   const limit = pLimit(lanes)
   let ready = ahead
   return {
-    /** Waits for a lane, and holds it until the call ends. The commit does not need the lane. */
+    /** Waits for a lane, and holds it until the call ends. The lane is released before the commit. */
     run: <T>(call: () => Promise<T>) => limit(call),
-    /** Number of calls to reserve now: the free lanes, plus calls to keep ready. */
+    /** Number of calls to reserve now: one for each free lane, and some to keep ready. */
     free: () => {
       const room = limit.concurrency + ready - limit.activeCount - limit.pendingCount
       // No calls are added while more than half of the ready calls are left, so that calls are reserved in groups.

@@ -28,7 +28,7 @@ export function readBody(
     }
   }
   if (!isObject(parsed)) return { problem: `expected a JSON object, got ${nameOf(parsed)}` }
-  // In JSON from UTF-8, NUL and lone surrogates occur only as escapes. Without escapes, strings are not searched.
+  // In UTF-8 JSON, NUL and lone surrogates occur only as escapes. Without escapes, strings need not be searched.
   const { value, problem, replaced } = clean(parsed, text.includes('\\u'))
   if (problem !== null || !isObject(value)) return { problem: problem ?? 'expected a JSON object' }
   return { problem: null, fields: value, replaced }
@@ -43,7 +43,7 @@ function nameOf(value: unknown): string {
   return Array.isArray(value) ? 'a list' : `a ${typeof value}`
 }
 
-/** Maximum nesting of a body. No answer is nested this deeply, and recursive readers must not overflow the stack. */
+/** Maximum nesting depth of a body. No answer is this deep, and recursive readers must not overflow the stack. */
 const deepest = 64
 
 /** Makes JSON storable in Postgres: without NUL or lone surrogates, with finite numbers and limited nesting. */

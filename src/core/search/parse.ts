@@ -38,7 +38,7 @@ export function readAnswer(body: Buffer, truncated: boolean, q: string): Reading
   return { success, query, answer: parseAnswer(read, q), refusal: error ?? emptyReading.refusal }
 }
 
-/** Returns the answer without rows, but with the reason. The credits are kept, because the answer was charged. */
+/** Returns the answer with the given reason instead of rows. The credits are kept, because the answer was charged. */
 export function dropRows({ creditsUsed, creditsRemaining }: Answer, reason: string): Answer {
   return { ...unreadAnswer(reason), creditsUsed, creditsRemaining }
 }
@@ -98,13 +98,13 @@ function parseAnswer({ fields, replaced }: Readable, q: string): Answer {
   }
 }
 
-/** An item in a list. `exact` is true if the item's row holds the whole item. */
+/** An item in a list. `exact` is true if the row stores the item completely. */
 interface Item<T> {
   readonly value: T
   readonly exact: boolean
 }
 
-/** Reads list items with their positions. `exact` contains the list if the rows hold it exactly, or nothing. */
+/** Reads list items with their positions. `exact` contains the list only if the rows represent it exactly. */
 function readList<T>(
   fields: JsonObject,
   name: (typeof listNames)[number],
@@ -171,7 +171,7 @@ const addresses = ['url', 'link', 'href', 'displayed_link', 'website']
 const hosts = ['domain', 'host', 'source']
 const texts = ['title', 'question', 'text', 'name', 'query', 'answer', 'snippet', 'content']
 
-/** Reads items from blocks that the specification does not mention, one row per item. A plain value is not a block. */
+/** Reads items from blocks outside the specification, one row per item. Ignores blocks with a plain value. */
 export function featuresOf(extra: JsonObject | null): readonly Placed<Feature>[] {
   if (extra === null) return []
   return Object.entries(extra)
@@ -231,7 +231,7 @@ function orNull<T extends z.ZodType>(shape: T) {
 const textField = orNull(z.string())
 const filled = orNull(z.string().min(1))
 
-// No call costs a million credits. A larger value is wrong, and would raise the bound of every later call.
+// No call costs a million credits. A larger value is wrong, and would raise all later reservations.
 const mostCredits = 1_000_000
 const digits = z
   .string()
@@ -292,7 +292,7 @@ const answerNames: ReadonlySet<string> = new Set([
 ])
 
 function unnamed(given: JsonObject, names: ReadonlySet<string>): JsonObject | null {
-  // Additional fields are rare, so they are checked for first.
+  // Additional fields are rare, so the usual case returns early.
   let all = true
   for (const name of Object.keys(given)) all &&= names.has(name)
   if (all) return null
@@ -300,9 +300,9 @@ function unnamed(given: JsonObject, names: ReadonlySet<string>): JsonObject | nu
 }
 
 /**
- * Returns the fields that columns cannot hold exactly, or null. Columns are passed under their API names, and a list
- * counts as a column if its rows hold it exactly. The `missing` key is safe, because the specification has no such
- * field.
+ * Returns the fields that columns cannot hold exactly, or null. `columns` is keyed by API name, and includes a list
+ * only if the list's rows hold it exactly. The `missing` key is safe, because the specification has no field
+ * of that name.
  */
 function leftover(
   given: JsonObject,
@@ -337,7 +337,7 @@ const domains = new Map<string, Domain>()
 const recentEntities = new Map<string, Entity>()
 const recentClusters = new Map<string, Term>()
 
-/** Returns a host's domain, which is the same for all spellings. Other spellings are stored with the result. */
+/** Returns the domain that all spellings of a host share. Other spellings are stored with the result. */
 function domainOf(given: string): Domain {
   return recall(domains, given, () => {
     const host = asciiHost(given)
@@ -375,7 +375,7 @@ const tracking =
 
 /**
  * Parses an address as a browser would. The key omits the scheme, fragment, tracking parameters and trailing slash, so
- * that all spellings of a page are equal. For an invalid address, the key is its text, and the host is null.
+ * all spellings of an address have the same key. For an invalid address, the key is its text, and the host is null.
  */
 export function readAddress(url: string): { readonly host: string | null; readonly key: string } {
   const parsed = parseUrl(url)

@@ -19,7 +19,7 @@ export interface Verdict extends Pick<Answer, 'creditsUsed' | 'creditsRemaining'
 
 const unanswered = { answer: null, creditsUsed: null, creditsRemaining: null, waitMs: null }
 
-/** Classifies a reply to a query by status, code, bill and echoed query. */
+/** Classifies a reply by its status, error code, charge and echoed query. */
 export function judge(reply: Reply, { q }: Query, origin: Origin = 'live'): Verdict {
   if (reply.kind !== 'response') {
     const { kind, code, message } = reply
@@ -67,8 +67,8 @@ function answerOf(
 }
 
 /**
- * True if the echoed query matches `q` or is empty. The API may normalize the query as we do, and may change its case:
- * "nyc hotels" matches "NYC hotels", because the results hardly differ.
+ * True if the echoed query matches `q` or is empty. The API may normalize the query as querymill does. Case is also
+ * ignored ("nyc hotels" matches "NYC hotels"), because the results hardly differ.
  */
 function isEcho(query: string, q: string): boolean {
   if (query === q) return true
@@ -98,7 +98,7 @@ const leastWaitMs = 1000
 const mostWaitMs = 3_600_000
 const httpDate = /^(Mon|Tue|Wed|Thu|Fri|Sat|Sun)[a-z]*, .* GMT$/
 
-/** Parses Retry-After as seconds or a date, clamped to between 1 second and 1 hour. Returns null for any other text. */
+/** Parses Retry-After as seconds or a date. The result is from 1 second to 1 hour. Returns null for any other text. */
 export function readWait(header: string | null, now: Date): number | null {
   const text = header?.trim() ?? ''
   const waitMs = /^\d+(\.\d+)?$/.test(text)
@@ -121,19 +121,19 @@ interface Consequence {
    * left. `fail`: the task ends.
    */
   readonly task: 'answered' | 'retry' | 'fail' | 'keep'
-  /** Charge to assume if the body reports none. `priced`: unknown, but a reported charge counts as a price. */
+  /** Charge to assume if the body reports none. `priced`: like `unknown`, but a reported charge counts as a price. */
   readonly money: 'priced' | 'free' | 'unknown'
   readonly stops: 'auth' | 'credit_floor' | 'rate' | null
 }
 
 /** Policy for each class of replies: whether the task is retried, delayed or failed, and whether all workers stop. */
 export const policy = {
-  // Status 200 without `success: false`. An unreadable body or an answer to a different query is stored and marked, and
-  // so is a rejection that reports a charge (see `isPaidAnswer`).
+  // Status 200 without `success: false`. Unreadable bodies, answers to a different query, and rejections that report a
+  // charge (see `isPaidAnswer`) are stored and marked.
   answered: { task: 'answered', money: 'priced', stops: null },
   // Status 401 or 403 in the API's own error format, or with a corresponding code.
   key_refused: { task: 'keep', money: 'free', stops: 'auth' },
-  // Status 401 or 403 from a proxy in front of the API, which rejected the query, not the key.
+  // Status 401 or 403 from a proxy in front of the API. The proxy rejected the query, not the key.
   blocked: { task: 'retry', money: 'free', stops: null },
   // Status 402, or a corresponding code with any status.
   no_credit: { task: 'keep', money: 'free', stops: 'credit_floor' },
@@ -174,7 +174,7 @@ const codes = new Map(
 /**
  * True for a rejection that counts as an answer without results, because its body is complete and reports a charge.
  * Another try would cost credits again, so the rejection is stored and marked, and the query is bought again only on
- * request. Rejections that stop the account are excluded, because they concern every query. Free rejections may be
+ * request. Rejections that stop the account are excluded, because they affect every query. Free rejections may be
  * retried.
  */
 function isPaidAnswer(kind: RefusalKind, creditsUsed: number | null): boolean {
@@ -187,7 +187,7 @@ function classOf(status: number, { success, refusal: { code } }: Reading): Refus
   // A code about credits or the key is more specific than the status: quota errors have status 402, 403 or 429.
   if (said === 'no_credit' || status === 402) return 'no_credit'
   if (status === 401 || status === 403) {
-    // A firewall may block a single query with its own page. Unlike a refused key, the page must not stop all workers.
+    // A firewall's page may block a single query. Unlike a refused key, the page must not stop all workers.
     // Every error from the API has `success: false`.
     return said === 'key_refused' || (success === false && code !== null)
       ? 'key_refused'

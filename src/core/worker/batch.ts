@@ -14,10 +14,10 @@ import { lighten, withoutRows } from '../ledger/entry.ts'
 interface BatchOptions {
   /** True if unrecorded calls delay buying, as under a rate limit. If true, entries are written without delay. */
   readonly counted: boolean
-  /** Records entries together, and returns the results for known calls. */
+  /** Records several entries at once, and returns the results for known calls. */
   readonly write: (entries: readonly Entry[]) => Promise<readonly SettledCall[]>
   readonly onAway: (away: boolean) => void
-  /** Called when an entry cannot be written in any form. `abandon` still returns these entries. */
+  /** Called if an entry cannot be written at all. `abandon` still returns these entries. */
   readonly onStuck: (error: unknown) => void
 }
 
@@ -34,7 +34,7 @@ const awayMs = { first: 100, longest: 2_000 }
 const pauseMs = 10
 /** Maximum wait for more entries. Starting a batch costs as much as writing many entries. */
 const longestMs = 50
-/** Maximum wait behind another batch, after which even a few entries are written concurrently. */
+/** Maximum wait for another batch; after that, even a few entries are written concurrently. */
 const patienceMs = 250
 
 interface LedgerOptions extends Omit<BatchOptions, 'write'> {
@@ -168,7 +168,7 @@ export class Batch {
         reason = failure
       }
     }
-    // The entry is kept, because the database may be at fault rather than the entry.
+    // The entry is kept, because the cause may be in the database.
     if (!this.#abandoned) this.#options.onStuck(reason)
   }
 
@@ -206,10 +206,10 @@ export function mostUnwritten(lanes: number): number {
   return Math.min(3 * mostTogether, 4 * lanes)
 }
 
-/** Up to this number of lanes, calls are not reserved in advance. A crash leaves at most one unknown call per lane. */
+/** With at most this many lanes, no calls are reserved in advance. A crash leaves at most one unknown call per lane. */
 const fewLanes = 16
 
-/** Number of calls to reserve before a lane is free: 0 with few lanes, or with a limit on rate or calls in flight. */
+/** Number of calls to reserve before a lane is free: 0 with few lanes, or if rate or calls in flight are limited. */
 export function aheadOf(
   lanes: number,
   { rateLimit, mostInFlight }: { rateLimit: number | null; mostInFlight: number | null },

@@ -53,7 +53,7 @@ export async function runWork(
   const reporter = new Reporter(mill, screen)
   const { report } = reporter
   let worker: Worker | null = null
-  // Makes the worker visible to health checks and metrics once it is open.
+  // Health checks and metrics read the worker here, even while it is starting.
   const watched: Watched = {
     report,
     problems: () => worker?.outages.list() ?? ['the worker is starting'],

@@ -18,16 +18,16 @@ export interface DispatchOptions {
 }
 
 const pollStopMs = 1_000
-/** Maximum wait for a task that stays with the worker. A task that must wait longer returns to the queue. */
+/** Maximum time that a waiting task stays with the worker. A task that must wait longer returns to the queue. */
 const retryInHandMs = 5_000
-/** Time added to each wait. An attempt that is slightly early by the database's clock would be rejected. */
+/** Time added to each wait, because the database rejects an attempt that is early by its own clock. */
 const clockSlackMs = 50
 
 /** Keeps the lanes full: reserves one task for each free lane, most urgent first. */
 export class Dispatch {
   readonly #options: DispatchOptions
   readonly #pending = new Map<number, { task: Task; countdown: Countdown }>()
-  /** Countdown for each task in flight, or null if the task was handed back during its reservation. */
+  /** Countdown for each task in flight; null for a task handed back while it was being reserved. */
   readonly #flying = new Map<number, Countdown | null>()
   readonly #waiting = new Map<number, Countdown>()
   #ending = false
@@ -56,7 +56,7 @@ export class Dispatch {
 
   /** Takes tasks to buy. Resolves when each task has ended or must wait for a later round. */
   take(tasks: readonly Task[]): Promise<Leftover> {
-    // The queue may deliver a slice twice. Tasks that are already held are counted for the first delivery.
+    // The queue may deliver a slice twice. Tasks that are already held belong to the first delivery.
     const taken = tasks.filter(({ id }) => !this.#holds(id))
     const open = tasks.length - taken.length
     if (this.#ending || taken.length === 0) {
@@ -165,7 +165,7 @@ export class Dispatch {
     this.#wake()
   }
 
-  /** Retries a task without using the queue, because the queue would take longer than the wait. */
+  /** Retries a task without the queue, which would take longer than the wait. */
   #retrySoon(task: Task, countdown: Countdown, waitMs: number): void {
     this.#waiting.set(task.id, countdown)
     setTimeout(() => {
@@ -197,7 +197,7 @@ export class Dispatch {
 
 type Leftover = Pick<Countdown, 'open' | 'busy'>
 
-/** Counts down the tasks in a delivery, for the slice that waits for them. */
+/** Counts the tasks in a delivery that its slice is still waiting for. */
 interface Countdown {
   readonly resolve: (left: Leftover) => void
   waiting: number

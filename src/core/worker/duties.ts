@@ -147,7 +147,7 @@ export class Upkeep {
   }
 }
 
-/** Returns a function that checks the key file. While a rejected key stops work, a new key in the file is used. */
+/** Returns a function that checks the key file. If a rejected key has stopped work, a new key in the file is used. */
 function watchKeyFile(path: string, first: Secret, worker: Worker): () => Promise<void> {
   let present = first
   let candidate: string | null = null
@@ -174,7 +174,7 @@ function watchKeyFile(path: string, first: Secret, worker: Worker): () => Promis
   }
 }
 
-/** Reads a new key from the file, or returns null if the text is unchanged or cannot be a key. */
+/** Reads a new key from the file, or returns null if the text is unchanged or is not a valid key. */
 async function readNewKey(path: string, present: Secret): Promise<Secret | null> {
   const text = (await readFile(path, 'utf8').catch(() => '')).trim()
   if (!settings.SEARCH_API_KEY.shape.safeParse(text).success) return null
@@ -192,13 +192,13 @@ function isTest(key: Secret): boolean {
   return key.reveal().startsWith('sk_test_')
 }
 
-/** Time without a call in flight or a finished task after which a worker reports why it is waiting. */
+/** If no call is in flight and no task finishes for this long, a worker reports why it is waiting. */
 const quietMs = 3_000
 const lookMs = 3_000
 
 export type Waits = ReturnType<typeof watchWaits>
 
-/** Reports why open tasks wait, and until when. Each reason is reported once, and again when it changes. */
+/** Reports why open tasks wait, and until when. A reason is reported only when it is new or changes. */
 export function watchWaits({ mill, lease, dispatch, tally, options }: Worker) {
   const { db, config } = mill
   let said = new Set<string>()
@@ -217,7 +217,7 @@ export function watchWaits({ mill, lease, dispatch, tally, options }: Worker) {
       for (const wait of waits) if (!said.has(keyOf(wait))) options.report(describeWait(wait))
       said = new Set(waits.map(keyOf))
     },
-    /** Returns the pause of all open tasks if it is longer than a drain would wait, or null otherwise. */
+    /** Returns the pause that delays all open tasks if it is longer than a drain would wait; otherwise null. */
     longPause: async (): Promise<Waiting | null> => {
       const [wait, ...others] = waits
       if (wait?.kind !== 'pause' || others.length > 0 || wait.ms <= config.stallMs) return null
@@ -227,7 +227,7 @@ export function watchWaits({ mill, lease, dispatch, tally, options }: Worker) {
   }
 }
 
-/** A live worker keeps renewing its lease, so a new expiry time is not a change. */
+/** Identifies a wait. The expiry of a lease is left out, because workers renew leases. */
 function keyOf(wait: Wait): string {
   return wait.kind === 'lease' ? `lease ${wait.worker}` : `pause ${wait.until}`
 }

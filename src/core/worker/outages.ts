@@ -24,7 +24,7 @@ export class Outages {
     if (!away && was) say('the database is available again')
   }
 
-  /** True if the database is not writable or does not respond. */
+  /** True if the database is not responding or not writable. */
   get mute(): boolean {
     return this.away('the database') || this.away('a writable database')
   }
@@ -55,10 +55,10 @@ interface BrakeOptions {
 const apiPauseMs = 2_000
 const shortestHoldMs = 1_000
 const longestHoldMs = 3_600_000
-/** Our own reasons for not sending a call, which say nothing about the API. */
+/** Internal reasons for not sending a call; the API is not the cause. */
 const ourOwn = new Set(['LEASE_TOO_SHORT', 'STOPPED', 'ENDING'])
 
-/** Holds calls back right before they are sent, because of a recent reply or outage. */
+/** Holds back calls that are about to be sent, because of a recent reply or outage. */
 export class Brake {
   readonly #options: BrakeOptions
   #holdUntil = 0
@@ -72,7 +72,7 @@ export class Brake {
     this.#now = options.now ?? (() => performance.now())
   }
 
-  /** Returns why a call must not be sent any more, or null. `term` is the lease before the reservation. */
+  /** Returns why a call must no longer be sent, or null. `term` is the lease as it was before the reservation. */
   heldBack(term: Clocks): string | null {
     const { lease, timeoutMs } = this.#options
     if (!lease.covers(timeoutMs, term)) return 'LEASE_TOO_SHORT'
@@ -80,13 +80,13 @@ export class Brake {
     return this.#ending ? 'ENDING' : null
   }
 
-  /** Limits the number of free lanes: one while the API is unreachable, none between two attempts to reach it. */
+  /** Limits the free lanes to one while the API is unreachable, and to none between attempts to reach it. */
   allow(free: number): number {
     if (!this.#options.outages.away('the API')) return free
     return this.#now() < this.#tryApiAt ? 0 : Math.min(1, free)
   }
 
-  /** Applies a reply immediately, before it is recorded for other workers. */
+  /** Applies a reply to this worker at once, before other workers can see it. */
   applyReply({ reply, verdict }: Bought): void {
     const { stops } = policy[verdict.kind]
     if (stops === 'rate') {
@@ -114,11 +114,11 @@ export class Brake {
   }
 }
 
-/** Remembers the order of calls, so that a rejected key can be checked against later answers to the same key. */
+/** Records the order of calls, to check a rejected key against the answers to later calls with that key. */
 export class KeyCheck {
   /** Calls in flight by task, in the order in which they started. */
   readonly #begun = new Map<number, number>()
-  /** Tasks for which the API rejected the key, with the start of the first such call. */
+  /** Tasks for which the API rejected the key, with the number of the first rejected call. */
   readonly #refused = new Map<number, number>()
   readonly #refutedBefore: (task: number) => Promise<boolean>
   #count = 0
@@ -135,7 +135,7 @@ export class KeyCheck {
     this.#begun.set(task, this.#count)
   }
 
-  /** Judges a reply after all later calls have ended. If any were answered, the API rejected the query, not the key. */
+  /** Judges a reply after later calls have ended. If any of these was answered, the API rejected only the query. */
   async confirm({ task, verdict }: Bought): Promise<Verdict> {
     const began = this.#begun.get(task.id)
     if (began === undefined) return verdict

@@ -9,10 +9,10 @@ import type { Worker } from './worker.ts'
 const lookMs = 10_000
 const drawMs = 500
 const lineMs = 10_000
-/** Pause after counting tasks, as a multiple of the time that the count took: counting millions of tasks is slow. */
+/** Pause after each count of tasks, as a multiple of the count's duration. Counting millions of tasks is slow. */
 const restShare = 20
 
-/** Output for progress: a single line that is redrawn, or a log line every ten seconds. */
+/** Progress output: a single line that is redrawn, or a log line every ten seconds. */
 interface Screen {
   readonly terminal: boolean
   readonly report: (line: string) => void
@@ -47,7 +47,7 @@ export class Reporter {
     this.#screen.report(line)
   }
 
-  /** Reports progress. Called several times a second, without delaying the work. */
+  /** Reports progress without delaying the work. Called several times a second. */
   tick(worker: Worker): void {
     const now = performance.now()
     if (!this.#looking && now >= this.#lookAt) void this.#look(worker)
@@ -112,7 +112,7 @@ function progressOf(worker: Worker, seen: Seen | null) {
 
 const nothingSpent = { floor: null, uncertain: 0, day_spent: 0, month_spent: 0 }
 
-/** Returns the credits that can still be spent, with the limit that applies; null until known. */
+/** Returns the credits left to spend and the limit that applies, or null if the balance is unknown. */
 function spendableOf(
   { tally: { remaining }, spender }: Worker,
   { floor, uncertain, day_spent, month_spent }: Pick<AccountStatus, keyof typeof nothingSpent>,

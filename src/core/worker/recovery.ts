@@ -73,7 +73,7 @@ function withoutKey(entry: Entry): Entry {
   return entry.signal === 'key_refused' ? { ...entry, signal: null } : entry
 }
 
-/** Writes the entries like new answers: in a batch, and one at a time if the batch is rejected. */
+/** Writes the entries as a batch, like new answers, or one at a time if the batch is rejected. */
 async function settleAll(
   mill: Mill,
   rules: SettlementRules,
@@ -84,8 +84,7 @@ async function settleAll(
   const batch = openBatch(mill, rules, {
     counted: true,
     onAway: (away) => {
-      if (away)
-        giveUp(new Unreachable('expected the database to be reachable, got no response; try again'))
+      if (away) giveUp(new Unreachable('the database is not responding; try again'))
     },
     onStuck: (cause) => giveUp(asError(cause)),
     onStrangers: () => giveUp(new Error('the database changed while a log was being settled')),

@@ -20,7 +20,7 @@ const reasons = {
   interrupted: 'stopped; run the same command to continue',
 }
 
-/** Returns the summary without its last line: failures by code, and latency. */
+/** Returns the summary lines with the failures by code and the latency. */
 export function sumLines({ failures, latency_ms: { median, p95 } }: Summary): string[] {
   const lines: string[] = []
   const codes = Object.entries(failures).map(([code, tasks]) => `${formatNumber(tasks)} ${code}`)
@@ -68,7 +68,7 @@ async function whyEnded(
   if (waiting !== null) {
     const { tasks, query, until } = waiting
     const others = tasks === 1 ? '' : ` and ${count(tasks - 1, 'more task')}`
-    return `the API asked that ${JSON.stringify(query)}${others} not be retried before ${until}; run the same command then`
+    return `the API asked that ${JSON.stringify(query)}${others} not be retried before ${until}; then run the same command again`
   }
   if (finish === 'completed' || finish === 'unreachable' || finish === 'interrupted') {
     return reasons[finish]
@@ -78,7 +78,7 @@ async function whyEnded(
     ({ reason }) => reason === (finish === 'stalled' ? 'rate' : finish),
   )
   if (stop?.reason === 'rate' && stop.until !== null) {
-    return `the API asked for a pause until ${stop.until}; run the same command then`
+    return `the API asked for a pause until ${stop.until}; then run the same command again`
   }
   if (stop !== undefined) {
     return `${finish === 'budget' ? stop.detail : reasons[finish]} (since ${stop.since})`
@@ -145,7 +145,7 @@ export class Tally {
   calls = 0
   remaining: number | null = null
   reused = 0
-  /** Tasks that must wait longer than a drain waits, with the query of the first task, or null if there are none. */
+  /** Tasks that must wait longer than a drain does, with the first task's query; null if there are none. */
   waiting: Waiting | null = null
   readonly runs = new Set<number>()
 
@@ -212,9 +212,9 @@ export class Tally {
       unknown,
       /** Answers stored without results: unreadable answers, charged rejections, and answers to a different query. */
       unreadable,
-      /** Rejections that the API charged for, which `unreadable` also counts. */
+      /** Rejections that the API charged for; included in `unreadable`. */
       paid_refusal,
-      /** Answers to a different query, which `unreadable` also counts. */
+      /** Answers to a different query; included in `unreadable`. */
       other_query,
       /** Failed, unknown or unreadable tasks in this worker's runs, including tasks bought by other workers. */
       run_failures: failed + unknown + unreadable,

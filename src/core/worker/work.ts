@@ -27,9 +27,9 @@ export type WorkOptions = WorkerOptions & {
 }
 
 const tickMs = 200
-/** Time after which a drain gives up on an unreachable system. Including the shutdown, the drain ends within 40 s. */
+/** Time after which a drain gives up on an unreachable system. The drain ends within 40 s, including the shutdown. */
 const giveUpMs = 18_000
-/** Time without an answer after which the database counts as unreachable, even if no connection broke. */
+/** Time after which a silent database is considered unreachable, even if no connection broke. */
 const silentMs = 5_000
 const putAwayMs = 5_000
 

@@ -93,7 +93,7 @@ export function spenderOf(
   }
 }
 
-/** Returns the local date of an instant, and the end of that date. */
+/** Returns the local date of an instant, and the time when that date ends. */
 function dayOf(zone: string, time: number): { day: string; ends: number } {
   const wall = wallTime(zone, new Date(time))
   const midnight = Math.floor(wall / dayMs) * dayMs + dayMs
@@ -235,7 +235,7 @@ export class Worker implements Tools, DispatchOptions {
 
 const busyDelayMs = 2_000
 
-/** Ends a slice's round. If a task waits for another worker's call, open tasks are queued in a delayed job. */
+/** Ends a slice's round. Open tasks are queued again, with a delay if a task waits for another worker's call. */
 export async function endSliceRound(
   mill: Mill,
   job: SliceJob,
@@ -250,14 +250,14 @@ export async function endSliceRound(
 const everyMs = 500
 
 /**
- * Requests lost answers again, if the API repeats answers for an idempotency key and charges once. A repeated request
- * shows how a lost call ended, and no query is bought twice.
+ * Requests lost answers again, if the API repeats answers for an idempotency key and charges once. Repeating a
+ * request reveals the outcome of a lost call without buying the query twice.
  */
 function askForLostAnswers(worker: Worker) {
   const { db, config } = worker.mill
   const { account } = worker.spender
-  // Time for which the API repeats an answer. Until the first answer, it is undefined, and the value stored by earlier
-  // workers applies.
+  // Time for which the API repeats an answer. Before the first answer, the time is undefined, and the value that
+  // earlier workers stored applies.
   let replayMs: number | null | undefined
   let looking = false
   let ended = false
@@ -303,8 +303,8 @@ async function askAgain(
   { call, mark, task: id, query_id: queryId, ...rest }: LostAnswer,
 ): Promise<void> {
   const { steps, log, keyCheck } = worker
-  // Only answers are stored, because a rejection does not show how the first request ended: the API may have sent it
-  // before it looked up the idempotency key.
+  // Only answers are stored. A rejection does not show how the first request ended, because the API may reject a
+  // request before it looks up the idempotency key.
   const store: Steps['store'] = async (bought): Promise<Outcome> => {
     if (bought.verdict.kind === 'answered') return steps.store(bought)
     log.settle([bought.call.id])

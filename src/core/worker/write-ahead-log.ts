@@ -30,9 +30,9 @@ import type { CallName } from '../ledger/settle.ts'
 import type { Mill } from '../mill.ts'
 import type { Reply } from '../search/call.ts'
 
-/** Disk space for each waiting answer. An answer with 100 results is about 50 kB, and half the space may be unused. */
+/** Disk space for each waiting answer. An answer with 100 results takes about 50 kB; half the space may be unused. */
 const bytesOfAnswer = 128 * 1024
-/** Interval at which replies are flushed to disk, in case the power fails. */
+/** Interval at which replies are flushed to disk, to survive a power failure. */
 const flushMs = 10
 // The space is filled with random data, so that no file system stores it as a hole or deduplicates it.
 const fillBytes = 64 * 1024
@@ -60,7 +60,7 @@ interface LogOptions {
   readonly bytes: number
 }
 
-/** Files to which live workers in this process write. */
+/** Files that live workers in this process are writing. */
 const ownFiles = new Set<string>()
 
 /**
@@ -73,7 +73,7 @@ export class WriteAheadLog {
   readonly #provenance: Provenance
   /** For each unsettled call, the segment that contains its reply. */
   readonly #holders = new Map<number, Segment>()
-  /** Replies for which there was no space, to be written later. */
+  /** Replies that did not fit and will be written later. */
   readonly #unwritten = new Map<number, readonly [CallName, Reply]>()
   #flushing: Promise<void> | null = null
 
@@ -94,7 +94,7 @@ export class WriteAheadLog {
     }
   }
 
-  /** Writes a reply, which then survives a crash of this process and, after the next flush, of the machine. */
+  /** Writes a reply, so that it survives a crash of this process and, after the next flush, of the machine. */
   append(call: CallName, reply: Reply): void {
     this.settle([call.id])
     const body = bodyOf(reply)
@@ -129,7 +129,7 @@ export class WriteAheadLog {
     for (const [call, reply] of [...this.#unwritten.values()]) this.append(call, reply)
   }
 
-  /** Closes the log, and removes empty files. Files with replies are kept, and returned with their calls. */
+  /** Closes the log, and removes empty files. Keeps files with replies, and returns them with their calls. */
   async close() {
     this.touch()
     await this.#flushing
@@ -147,7 +147,7 @@ export class WriteAheadLog {
     return other
   }
 
-  /** Flushes replies to disk after a short delay, and again if more replies have arrived. */
+  /** Flushes replies to disk after a short delay, and repeats the flush while new replies arrive. */
   async #flush(): Promise<void> {
     do {
       await new Promise((resolve) => setTimeout(resolve, flushMs))
@@ -253,7 +253,7 @@ class Segment {
       closeSync(this.#handle)
       this.#handle = handle
     } catch {
-      // The next heartbeat tries again.
+      // Retried at the next heartbeat.
     }
   }
 }
@@ -291,7 +291,7 @@ export function readAbandonedLogs(
     })
 }
 
-/** True if a log's process is gone. A recent mtime shows that a process in another container is alive. */
+/** True if a log's process has ended. A recent mtime shows that a process in another container is alive. */
 function isAbandoned(file: string, installation: string, leaseMs: number): boolean {
   if (ownFiles.has(file)) return false
   const name = basename(file)
@@ -313,7 +313,7 @@ function isAlive(pid: number): boolean {
 
 function readSegment(file: string, bytes: Buffer) {
   const replies: { call: CallName; reply: Reply; provenance: Provenance }[] = []
-  // Number of corrupt replies, usually because of a power failure.
+  // Number of replies that were corrupted, usually by a power failure.
   let torn = 0
   let at = 0
   for (let first: RecordHead | null = null; ;) {
@@ -370,7 +370,7 @@ export function logFolder({ config }: Pick<Mill, 'config'>): string {
   return join(config.home, 'spool')
 }
 
-/** Throws before anything is bought if replies could not be logged. */
+/** Throws if replies could not be logged, before anything is bought. */
 export function expectLogFolder(mill: Mill): void {
   const folder = logFolder(mill)
   try {

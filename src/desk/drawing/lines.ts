@@ -1,4 +1,4 @@
-// Draws line charts over time as SVG, with the axis that the rank chart shares.
+// Draws line charts over time as SVG, and the axis that the rank chart also uses.
 
 import { scaleLinear, type ScaleTime, scaleUtc } from 'd3-scale'
 import { line } from 'd3-shape'
@@ -42,7 +42,7 @@ export interface LineChart {
   /** Days without a point, each with the reason. */
   readonly gaps?: readonly Happening[]
   readonly spots?: boolean
-  /** Adds data to points, which a script shows on hover. */
+  /** Adds data to the points for a script that shows it on hover. */
   readonly hover?: boolean
   readonly named?: boolean
 }
@@ -62,7 +62,7 @@ interface Frame {
   readonly bottom: number
 }
 
-/** Draws lines over time as an inline chart that needs no script, gets its colors from classes, and can be printed. */
+/** Draws an inline line chart that needs no script, gets its colors from classes, and can be printed. */
 export function lineChart({ width = 1040, ...chart }: LineChart): Html {
   const { height, series, range, title, format } = chart
   const edges = {
@@ -156,7 +156,7 @@ function markLine({ mark }: LineChart, { y, left, right }: Frame): Html | null {
   ${element('text', { class: 'tick', ...place }, mark.name)}`
 }
 
-/** Names next to the ends of their lines, moved apart to avoid overlaps. More names are placed closer together. */
+/** Writes names at the ends of their lines, without overlaps. If there are many names, they are closer together. */
 function names({ series }: LineChart, { x, y, top, bottom }: Frame): readonly Html[] {
   const ends = series.flatMap(({ name, points }, index) => {
     const end = points.findLast(({ value }) => value !== null)
@@ -237,7 +237,7 @@ export function drawSmall(chart: LineChart): Html {
   return html`${lineChart(chart)} ${figuresLink(chart.title, figuresOf(chart))}`
 }
 
-/** Link to a chart's figures as CSV, embedded in the page, so that a report needs neither server nor script. */
+/** Link to a chart's figures as CSV. The page contains the CSV, so a report needs no server and no scripts. */
 export function figuresLink(title: string, rows: readonly (readonly Cell[])[]): Html {
   const text = encodeURIComponent(csvLines(rows).toWellFormed())
   return html`<p class="figures">
@@ -326,7 +326,7 @@ function upright(
   return element('line', { class: kind, x1: x, x2: x, y1: top, y2: bottom }, title)
 }
 
-/** Vertical lines, with a number for a note and an arrow for an event. Lines outside the time axis are omitted. */
+/** Draws vertical lines with numbers for notes and arrows for events. Lines outside the time axis are omitted. */
 function marks(kind: 'note' | 'event', shown: readonly Happening[], frame: Frame) {
   const { top, x: scale } = frame
   const [first = 0, last = 0] = scale.domain()

@@ -39,7 +39,7 @@ export function instant(at: Date | string | null, zone: string): Html {
   >`
 }
 
-/** Text from a list or an answer, which may be long and has its own text direction. */
+/** Text from a list or an answer, possibly long and with its own text direction. */
 export function given(text: string | null): Html {
   return text === null ? unknown : html`<span class="given" dir="auto">${text}</span>`
 }
@@ -105,7 +105,7 @@ export function spark(ranks: readonly (number | null | undefined)[]): Html {
   </svg>`
 }
 
-/** Wraps a chart that may be too wide. The chart initially shows its end, with the newest days, or its beginning. */
+/** Wraps a chart that may be too wide, initially scrolled to its end (the newest days) or its beginning. */
 export function scrolled(name: string, chart: Html, seen: 'end' | 'beginning' = 'end'): Html {
   return html`<div class="scroll wide ${seen}" role="region" aria-label="${name}" tabindex="0">
     <div class="drawn">${chart}</div>

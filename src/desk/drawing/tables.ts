@@ -36,7 +36,7 @@ function kindOf<Value>(draw: (value: Value) => Content, look?: 'n' | 'word'): Co
   })
 }
 
-// If only one more column is left, a phone shows it, because a control to expand it would take as much space.
+// A phone also shows a single further column, because the control to expand it would take as much space.
 const phoneColumns = 4
 
 /** Draws a table. On a phone, each row is a card with the first columns, and the other columns can be expanded. */
@@ -84,7 +84,7 @@ function headOf<Row>({ head, sorting = null }: Column<Row>): Html | string {
 
 interface TableTitles extends Titles {
   readonly title: string
-  /** Text to show if there are no rows, with the command to run. Omit it for a table that always has rows. */
+  /** Text to show if there are no rows, with the command to run. Not needed if a table always has rows. */
   readonly empty?: string | readonly [text: string, line: string]
 }
 

@@ -115,7 +115,7 @@ function drawLibrary(questions: readonly Question[], word: string | null, place:
 const dateType = 1082
 const mostLines = 8
 
-/** Draws a line chart of daily numbers. Returns null for two values on a day, too many lines, or a single day. */
+/** Draws a line chart of daily numbers. Returns null if a day has two values, or for too many lines or a single day. */
 function picture({ columns, rows }: AskedRows, title: string): Html | null {
   const day = columns.findIndex(({ type }) => type === dateType)
   const value = columns.findIndex(({ kind }) => kind === 'number')
@@ -164,7 +164,7 @@ function numberIn(text: string | null): number | null {
 
 type FormValues = Readonly<Record<string, string>>
 
-/** Flags that the form offers. Two fields for days replace `--between`. */
+/** Flags that the form offers. Two date fields replace `--between`. */
 const offered = ({ narrows }: Question) => narrows.filter((flag) => flag !== 'between')
 
 const dayNames = ['day', 'since', 'until']

@@ -27,7 +27,7 @@ export const cadencePage = definePage({
     const resting = await reading.books(async (db) => {
       return { lists: await readCadenceReceipts(db), nights: await readCadenceNightCosts(db, span) }
     })
-    // The rounds are optional, because they are slow to read if the history is long.
+    // The rounds are omitted if reading them takes too long, as with a long history.
     return { ...resting, rounds: await reading.briefly(readFrontierRounds) }
   },
   show: ({ lists, nights, rounds }, place, span) => ({

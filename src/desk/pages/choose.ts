@@ -65,7 +65,7 @@ export function hiddenField(name: string, value: string): Field {
   return () => element('input', { type: 'hidden', name, value })
 }
 
-/** Text field. The field's value comes from the filter of that name, unless the options contain another value. */
+/** Text field. Its value comes from the filter with that name, unless the options contain a value. */
 export function textField(
   name: string,
   label: Html | string,

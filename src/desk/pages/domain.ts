@@ -86,7 +86,7 @@ export type DomainDays = Awaited<ReturnType<typeof readDays>>
 
 export async function readDays(db: Database, asked: AskedSpan) {
   const span = await readSpan(db, asked)
-  // The two days in `compared` are compared for position changes.
+  // `compared` holds the two days whose positions are compared.
   return { span, compared: await fromFirstAnswers(db, span), ...(await readMarks(db, span)) }
 }
 
@@ -98,7 +98,7 @@ export async function readMarks(db: Database, span: DaySpan) {
 
 export type DomainFound = Awaited<ReturnType<typeof readDomain>>
 
-/** The domain does not have to appear in any answer. Figures of stored days are cached for `memory`. */
+/** The domain does not have to appear in any answer. Figures for stored days are cached while `memory` exists. */
 export async function readDomain(
   db: Database,
   known: KnownDomain,
@@ -114,7 +114,7 @@ export async function readDomain(
   }
 }
 
-/** Reads the parts that are computed from the last known answers on two days. */
+/** Reads the parts that compare the last known answers on two days. */
 async function readCompared(db: Database, domain: string, { span, compared }: DomainDays) {
   const of = { domain, ...span }
   return {
@@ -125,7 +125,7 @@ async function readCompared(db: Database, domain: string, { span, compared }: Do
   }
 }
 
-/** Places `ranks` between the domain's positions and moves. */
+/** Draws a domain, with `ranks` between its positions and moves. */
 export function drawDomain(found: DomainFound, place: PagePlace, ranks: Html | null = null): Html {
   const { known, span, pages, rivals } = found
   return html`${drawHoldings({ ...found, name: known.domain }, place)} ${ranks}
@@ -195,7 +195,7 @@ const noDomain = html`<span class="none">no known domain</span>`
 
 const mostMoves = 15
 
-/** Draws the queries won next to the queries lost. The table of lost queries also has the columns in `more`. */
+/** Draws won and lost queries side by side. The table of lost queries also has the columns in `more`. */
 export function drawWonAndLost<Move extends PlaceMove>(
   { compared, moves }: { readonly compared: DaySpan; readonly moves: readonly Move[] },
   place: PagePlace,
@@ -399,7 +399,7 @@ export const domainsPage = definePage({
 })
 
 const greatestDomains = {
-  picture: 'Share of voice of the first domains listed below, day by day',
+  picture: 'Share of voice of the first domains in the table, day by day',
   about: "Share of clicks that these domains' best positions would get, weighted over all queries.",
 }
 

@@ -12,7 +12,7 @@ import {
 import type { DB } from '../../base/database/schema.ts'
 import { daysBefore } from '../address.ts'
 
-/** A day with keywords, which are stored or computed from the day's answers. */
+/** A day whose keywords are stored, or are computed from its answers. */
 interface KeywordDay {
   readonly day: string
   /** Id in `finished_days`; null if nothing is stored for the day. */
@@ -36,7 +36,7 @@ export async function chooseDays(
   db: Database,
   { day, since }: { readonly day: string | null; readonly since: string | null },
 ): Promise<KeywordDays | null> {
-  // A page reads a hundred thousand narrow rows. Starting parallel workers would cost more time than it saves.
+  // A page reads about 100,000 narrow rows, which is too few for parallel workers to save time.
   await sql`set local max_parallel_workers_per_gather = 0`.execute(db)
   const all = await readStoredDays(db)
   const now = day === null && all[0] !== undefined ? all[0] : await lastRunDay(db, all, day)
@@ -294,9 +294,9 @@ export async function readKeywordDetails(
       ...row,
       ...{ q, device, country, volume },
       url: urlOf.get(row.page ?? '') ?? null,
-      // The keyword's ranks, oldest day first. A rank is undefined if it is unknown for the day.
+      // The keyword's ranks, oldest day first; undefined for days without a known rank.
       history: days.map((day) => rankOf.get(`${day} ${row.id}`)).toReversed(),
-      // Ranks one day and one week earlier, or on the last stored day before that.
+      // Ranks one day and one week earlier, or on the nearest stored day before.
       dayBefore: rankOf.get(`${dayBefore} ${row.id}`),
       weekBefore: rankOf.get(`${weekBefore} ${row.id}`),
     }

@@ -286,7 +286,7 @@ function drawRows(
 
 const detailsAtOnce = 1_000
 
-/** The same view as a file: all rows, in the same order, with the same columns. */
+/** A file with all rows of the view, in the same order and with the same columns. */
 export const keywordsFile: FilePage = {
   path: '/keywords/rows.csv',
   send: async (address, reading) => {

@@ -127,7 +127,7 @@ function drawMembers({ members, more, list }: ListFound, asked: ListAsked, place
     [
       textField('word', 'Part of the text'),
       textField('tag', 'Tag'),
-      () => checkbox(differing, 'only lines that differ from the query text'),
+      () => checkbox(differing, 'only queries spelled differently in the list'),
     ],
     'Find',
   )

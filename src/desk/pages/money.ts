@@ -273,7 +273,7 @@ function drawForecast(forecast: CreditForecast | null, { zone }: PagePlace): Htm
   const coming =
     steps.length === 0
       ? nothing(
-          'No run is open, or its cost is not known yet. Open runs and upcoming nights will be listed here.',
+          'There is no open run with a known cost. Open runs and upcoming nights will be listed here.',
           `${npmRun('nightly --')} --show`,
         )
       : table('Upcoming runs', steps, [

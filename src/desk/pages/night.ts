@@ -141,7 +141,7 @@ function moved({ moves, run }: RunFound, place: PagePlace): Html {
     {
       id,
       title,
-      about: 'Our domains (all domains if none is ours), compared with the previous answer.',
+      about: 'Our domains, or all domains if none are ours, compared with the previous answer.',
       empty: [text, `${npmRun('domains --')} list`],
     },
     moves,
@@ -225,7 +225,7 @@ async function readRunFacts(db: Database, run: number) {
     .select(['health.asked', 'health.answered', 'health.price', 'health.depth', 'health.empty'])
     .select(['health.unreadable', 'health.workers'])
     .select((eb) => {
-      /** Id of the previous (`<`) or the next (`>`) run of the same list. */
+      /** Selects the id of the list's previous (`<`) or next (`>`) run. */
       const beside = (side: '<' | '>') =>
         eb
           .selectFrom('runs as other')

@@ -146,7 +146,7 @@ function drawMoney(found: OperationsFound, { zone, href }: PagePlace): Html {
   }
   const seen =
     account.remaining === null ? 'not reported yet' : `reported ${ago(account.observed_ago_s)} ago`
-  const about = html`Account ${given(account.name)}; the balance was ${seen}.`
+  const about = html`Account ${given(account.name)}; balance ${seen}.`
   return section(
     { ...titles, about },
     html`${tiles([

@@ -178,7 +178,7 @@ export function overviewLead({ standing }: OverviewFound): string {
 /** Combined click share of all of our own domains on a day; null if the share is unknown. */
 function ourShare({ shares, ours }: Standing, day: string): number | null {
   const own = shares.filter(({ domain, thin }) => ours.includes(domain) && !thin)
-  // If the day has no share, the most recent share before that day is used.
+  // Uses the most recent earlier share if the day has no share.
   const last = own
     .map(({ runDate }) => runDate)
     .filter((date) => date <= day)
@@ -232,7 +232,7 @@ function* stateTasks(found: OverviewFound, zone: string): Generator<Task> {
   }
 }
 
-/** Lists each bad night once, with the reason and with the number of queries that have no answer. */
+/** Lists each bad night once, with the reason and the number of unanswered queries. */
 function* nightTasks({ nights, state }: OverviewFound, since: string): Generator<Task> {
   const failures = new Map(state.runs.map(({ run, tasks }) => [run, tasks.failed + tasks.unknown]))
   for (const { list, run_date: date, run, suspect, reasons, outcome } of nights) {
@@ -467,7 +467,7 @@ function drawNights({ nights }: OverviewFound, place: PagePlace): Html {
   )
 }
 
-/** Maximum number of days ahead: a later date is not meaningful. */
+/** Maximum number of days to predict; later dates are not meaningful. */
 const mostDaysAhead = 3_650
 
 /** Predicts how long the balance will last. Values that cannot be predicted are null. */

@@ -129,7 +129,7 @@ function drawPageQueries({ queries, all }: PageFound, place: PagePlace): Html {
   )
 }
 
-/** Links to the page's last night, and to its comparison with the first night (the newest if the page is gone). */
+/** Links to the page's last night, and to a comparison with its first night (the newest if the page is gone). */
 function nights({ queryId, first, last, newest, gone }: PageQuery, place: PagePlace): Html {
   const night = toNight(place, queryId, { day: last.runDate })
   const other = gone ? newest : first
@@ -141,7 +141,7 @@ function nights({ queryId, first, last, newest, gone }: PageQuery, place: PagePl
 
 type PageQuery = ReturnType<typeof queriesOf>[number]
 
-/** A page's queries: first those that it ranks for, then those that it no longer ranks for, both by position. */
+/** A page's queries by position. Queries for which the page no longer ranks come last. */
 function queriesOf(days: readonly PageDay[], answers: readonly NewestAnswer[]) {
   const byQuery = new Map(answers.map((answer) => [answer.queryId, answer]))
   const found = [...groupBy(days, ({ queryId }) => queryId)].flatMap(([queryId, own]) => {
@@ -149,7 +149,7 @@ function queriesOf(days: readonly PageDay[], answers: readonly NewestAnswer[]) {
     if (last === undefined || first === undefined) return []
     const best = Math.min(...own.map(({ position }) => position))
     const newest = byQuery.get(queryId) ?? null
-    // The newest answer lacks the page, although it is deep enough to show the page's last position.
+    // True if the newest answer is deep enough to show the page's last position, but lacks the page.
     const gone = newest !== null && newest.runDate > last.runDate && newest.depth >= last.position
     return [{ queryId, days: own.length, best, first, last, newest, gone }]
   })

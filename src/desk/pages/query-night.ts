@@ -209,7 +209,7 @@ function placesOf(early: NightAnswer, late: NightAnswer) {
     })
 }
 
-/** Marks results that left on the earlier side, and those that entered, moved or got a new title on the later side. */
+/** Marks results that left (on the earlier side), or that entered, moved or got a new title (on the later side). */
 function side(
   result: SerpResult | null,
   changes: readonly SerpChange[],

@@ -221,7 +221,7 @@ function chartDays({ days, shown, ranks }: QueryFound) {
 const silences: Readonly<Record<string, string>> = {
   suspect: 'answered on a suspect night and left out',
   unreadable: 'answered, but not readable',
-  hidden: 'answered, but from an origin that is not shown',
+  hidden: 'answered; answers from this origin are not shown',
   archived: 'answered; the answer is in the archive',
   open: 'not answered yet',
   unaffordable: 'not asked: the budget was used up',
@@ -285,7 +285,7 @@ function drawHistory(found: QueryFound, place: PagePlace, asked: readonly string
   )
 }
 
-/** Rows whose state distinguishes a day without the domain from a day without an answer. */
+/** Rows with a state that distinguishes days without the domain from days without an answer. */
 function figureRows({ shown }: QueryFound, days: readonly ChartDay[]) {
   const rows = days.map(({ runDate, evidence, silence, places }) =>
     silence === null
@@ -406,7 +406,7 @@ function drawChanges({ query, first, shown }: QueryFound, place: PagePlace): Htm
   ])}`
 }
 
-/** Pages in the results: first our own, then the others, the most recently seen pages first. */
+/** Pages in the results, our own pages first. Each group begins with the most recently seen pages. */
 function pagesOf(first: readonly ShownResult[], ours: readonly string[]) {
   const isOurs = ({ domain }: { domain: string | null }) => Number(ours.includes(domain ?? ''))
   return [...groupBy(first, ({ pageKey }) => pageKey)]

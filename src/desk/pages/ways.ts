@@ -1,4 +1,4 @@
-// Names for queries, domains, pages and lists, with links to their pages.
+// Links to the desk's pages on queries, domains, pages and lists.
 
 import { groupBy } from '../../base/query.ts'
 import type { Variant } from '../../features/analysis/query-facts.ts'
@@ -18,7 +18,7 @@ export function toVariant(
   return html`${toQuery(place, queryId, q)}${variant === '' ? null : html` <span class="soft">${variant}</span>`}`
 }
 
-/** Link to a query's answer on a day, next to the answer on another day (`beside`) if one is given. */
+/** Link to a query's answer on a day. If `beside` is given, the page also shows that day's answer. */
 export function toNight(
   { href }: PagePlace,
   query: string,
@@ -67,7 +67,7 @@ export function askedAs(query: Asked): string {
   return parameters.flatMap((word) => word(query) ?? []).join(', ')
 }
 
-/** Names queries by their text, with the parameters that distinguish queries with the same text. */
+/** Names queries by their text, and adds the parameters in which queries with the same text differ. */
 export function nameVariants(variants: readonly Variant[]): ReadonlyMap<string, string> {
   const named = [...groupBy(variants, ({ q }) => q).values()].flatMap((same) => {
     const differing = parameters.filter((word) => new Set(same.map(word)).size > 1)
@@ -80,7 +80,7 @@ export function nameVariants(variants: readonly Variant[]): ReadonlyMap<string, 
   return new Map(named)
 }
 
-/** Summarises the days, newest first, on which something was seen. */
+/** Summarises the days on which something was seen, newest first. */
 export function seen(own: readonly { readonly runDate: string }[]) {
   const days = new Set(own.map(({ runDate }) => runDate)).size
   return { days, first: own.at(-1)?.runDate ?? '', last: own[0]?.runDate ?? '' }
@@ -92,7 +92,7 @@ export const seenColumns = [
   column.number('Days', 'days'),
 ] as const
 
-/** Position change as colored text. A rise is green, and the text also says that it is a rise. */
+/** Position change as colored text. A rise is green, and is also stated in words. */
 export function moved(previous: number | null, now: number | null): Html {
   if (previous === null && now === null) return unknown
   if (previous === null) return html`<span class="good">new</span>`

@@ -43,7 +43,7 @@ export async function writeReport(call: Call<ReportOptions>): Promise<Exit> {
   await writeTarget(target, [renderPage(found, new Date())])
   if (options.json === true) printJson({ file: path, sent: false })
   say(`the report is in ${path}`)
-  // A mistyped tag must not look like a tag for which no domain ranks.
+  // Warns about mistyped tags, which would look like tags without ranks.
   for (const hint of [await hintLabels(mill.db, slice), await hintOrigins(mill.db, origins)]) {
     if (hint !== null) say(hint)
   }
@@ -61,7 +61,7 @@ async function openReport({ options, env, closers }: Call<ReportOptions>) {
 }
 
 async function htmlTarget(to: string | undefined, env: Call<ReportOptions>['env']) {
-  if (to === undefined) throw new Misuse('expected --to with a file, got nothing')
+  if (to === undefined) throw new Misuse('expected --to FILE, got nothing')
   const path = callerPath(env, to)
   const target = await findTarget(path, to)
   const promised = promisedFormat(target)

@@ -31,7 +31,7 @@ import { drawBalances, drawCosts, readAccountsFound, readRises } from '../pages/
 import { drawCalendar, mostEntries } from '../pages/nights.ts'
 import { nameVariants } from '../pages/ways.ts'
 
-/** Renders the page as one file without scripts or external resources, which a policy in the page's head forbids. */
+/** Renders the page as one file. A policy in the page's head forbids scripts and external resources. */
 export function renderPage(found: ReportFound, made: Date): string {
   const style = readAssets().style.text
   const styleHash = hash('sha256', style, 'base64')

@@ -88,7 +88,7 @@ export async function sendSummary(
 ): Promise<void> {
   if (webhook === null) {
     throw new Misuse(
-      'expected MILL_WEBHOOK to be set with --send, got nothing; set it to the address of the webhook',
+      '--send needs MILL_WEBHOOK, which is not set; set it to the address of the webhook',
     )
   }
   const posted = await post(webhook, {

@@ -94,7 +94,7 @@ async function checkDatabase({ db, config }: Mill): Promise<string> {
     ],
     [
       makes,
-      'expected a login that may create tables, got a login without this right; grant it create on schema public',
+      'expected a login that may create tables, got a login without this right; grant it CREATE on schema public',
     ],
     [
       isNear,

@@ -12,14 +12,14 @@ import type { AlertRule, KnownAlert, NewAlert, UncheckedRun } from './statements
 
 type Direction = 'up' | 'down'
 
-/** The change that a rule looks for, without the rule's subject. */
+/** Conditions of a rule, without its subject. */
 export type WatchedFor = Pick<AlertRule, 'what' | 'threshold' | 'direction' | 'confirm'>
 
 /** Values that a rule compares, from one answer or one day's share. Values that the rule does not use are null. */
 export interface Measurement {
   /** The domain's best position; null if the domain is not in the answer. */
   readonly position: number | null
-  /** Greatest position in the answer, or 0 for an empty answer. For a day, the mean of its answers' depths. */
+  /** Last position in the answer, or 0 for an empty answer. For a day, the mean of its answers' depths. */
   readonly depth: number
   readonly rival: number | null
   /** True if the SERP feature is present, or if a wrong page ranks; null if unknown. */
@@ -28,7 +28,7 @@ export interface Measurement {
   readonly queries: number
 }
 
-/** An open alert: the answer before the change, and the answer that confirmed the change. */
+/** An open alert, with the answer before its change and the answer that confirmed it. */
 export interface StandingAlert {
   readonly base: Measurement
   readonly raised: Measurement
@@ -44,8 +44,8 @@ interface Measurements {
 
 /**
  * Decides whether a subject's alert is raised or ends at the newest answer, the last in the series. The alert is raised
- * when enough consecutive answers show a change, and ends at the first answer that no longer shows the change. `base`
- * is the index, within the series, of the answer before the change.
+ * when enough consecutive answers show a change, and ends at the first answer that no longer shows the change. The
+ * answer before the change is `series[base]`.
  */
 export function decideAlert(
   rule: WatchedFor,
@@ -72,7 +72,7 @@ function waysOf({ what, direction }: WatchedFor): readonly (Direction | null)[] 
   return direction === null ? ['down', 'up'] : [direction]
 }
 
-/** Finds the answer that precedes a change shown by exactly the required number of answers, including the newest. */
+/** Finds the answer before a change if exactly the required number of answers, up to the newest, show the change. */
 function findBase(rule: WatchedFor, series: readonly Measurement[]): number | null {
   const mark = series.at(-1)
   if (mark === undefined) return null
@@ -97,7 +97,7 @@ function shows({ what, threshold, direction }: WatchedFor, measurements: Measure
       if (base.position === null) return null
       return now.position === null ? reaches(now, base) || null : false
     case 'moved':
-      // A fall is a rise in the opposite direction.
+      // A fall is a rise with the two answers swapped.
       return rose(
         threshold ?? 1,
         direction === 'up' ? measurements : { ...measurements, base: now, now: base },
@@ -116,7 +116,7 @@ function shows({ what, threshold, direction }: WatchedFor, measurements: Measure
   }
 }
 
-/** True if an answer is deep enough to show the position that a domain has in another answer. */
+/** True if the first answer is deep enough to show the domain's position in the second. */
 function reaches({ depth }: Measurement, { position }: Measurement): boolean {
   return position !== null && depth >= position
 }
@@ -127,7 +127,7 @@ function entered({ base, now, mark }: Measurements): boolean | null {
   return reaches(now, mark) ? false : null
 }
 
-/** True if a domain rose by at least this many places; null if unknown. A missing domain ranks below all others. */
+/** True if a domain rose by at least `places` positions; null if unknown. A missing domain ranks below all others. */
 function rose(places: number, { base, now, mark }: Measurements): boolean | null {
   if (base.position !== null && now.position !== null) return base.position - now.position >= places
   if (now.position !== null) return base.depth + 1 - now.position >= places || null
@@ -152,7 +152,7 @@ function isBehind({ position, rival }: Measurement): boolean | null {
   return rival !== null && rival < position
 }
 
-// Minimum fractions of the earlier day's queries and depth that a day needs for its share to be compared.
+// Minimum fractions of the earlier day's queries and depth for a day's share to be comparable.
 const leastQueries = 0.8
 const leastDepth = 0.6
 
@@ -208,7 +208,7 @@ export async function putIntoWords(
   })
 }
 
-/** Position whose holder is looked up: in the newer answer after a loss, and in the older answer after a gain. */
+/** Position to look up: in the newer answer after a loss, or in the older answer after a gain. */
 function soughtPlace({ rule, way, base, now, measurements }: FoundChange) {
   const gain = rule.what === 'entered' || way === 'up'
   const answer = gain ? base : now
@@ -232,7 +232,7 @@ export function concerns({ list, tag }: AlertRule, { labels }: AskedQuery): bool
   return tag === null || tag === anybody || labels.includes(tag)
 }
 
-/** Domains whose positions the rules need, in addition to the domains that the queries need; null means all domains. */
+/** Domains whose positions the rules need, or null for all domains. The queries may need other domains, too. */
 export function domainsOf(rules: readonly AlertRule[], ours: readonly string[]) {
   const named = rules.flatMap(({ domain, rival }) => [domain, rival])
   if (named.includes(anybody)) return null
@@ -373,7 +373,7 @@ function changeOf(
   }
 }
 
-/** Describes a position. A missing domain counts as below the last position shown or below its previous position. */
+/** Describes a position. A missing domain is `below` the answer's depth or the other position, whichever is greater. */
 function placeWords({ position, depth }: Measurement, other: Measurement): string {
   return position === null ? `below ${Math.max(depth, other.position ?? 0)}` : String(position)
 }
@@ -401,7 +401,7 @@ function alertQuestion({ rule, query, base, now }: FoundChange): string {
   return questionLine(origin, ['keyword', '--q', query.q, ...between])
 }
 
-/** Describes the fall of a domain's share. `other_domain` is the domain whose share rose most. */
+/** Describes a drop in a domain's share. `other_domain` is the domain with the largest increase. */
 export function describeShare(
   alert: Record<'domain' | 'tag' | 'origin' | 'base_run_date' | 'run_date', string> &
     Record<'previous_share' | 'share', number> & { readonly other_domain: string | null },
@@ -448,7 +448,7 @@ export interface RankAnswer {
   readonly features: readonly string[]
 }
 
-/** An answer that was read by id. The answer's run may have become suspect since then. */
+/** An answer read by its id. The answer's run may have become suspect in the meantime. */
 export type ShownAnswer = Pick<RankAnswer, 'search_id' | 'depth' | 'features'>
 
 /** A domain's best position in an answer, and the page at this position. */

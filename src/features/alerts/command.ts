@@ -112,7 +112,7 @@ async function loadRules(call: Call<AlertFlags>, typed: string | undefined): Pro
   return exits.done
 }
 
-/** Finds the lists that rules refer to. A rule may give a list's name or its file's path. */
+/** Finds the lists that rules refer to by name or by file path. */
 async function findLists(db: Database, rows: readonly TableRow[]) {
   const found = new Map<string, string>()
   for (const typed of new Set(rows.map(({ fields }) => fields.get('list') ?? ''))) {
@@ -197,7 +197,7 @@ const percent = {
   expected: 'a percentage of the share, above 0 and at most 100',
 }
 
-/** Optional columns and threshold of each kind of alert, and whether its domain may be `*`. */
+/** For each kind of alert: its optional columns, its threshold, and whether `*` is a valid domain. */
 const kinds: Record<
   AlertRule['what'],
   {
@@ -219,7 +219,7 @@ const kinds: Record<
 interface KnownNames {
   /** Returns the name of the list that a line refers to; null if there is no such list. */
   readonly listOf: (typed: string) => string | null
-  /** Our own and rivals' sites that are a folder or a group of hosts. Only these sites have separate figures. */
+  /** Our sites and rivals' sites that are folders or groups of hosts. Only these sites have separate figures. */
   readonly sites: ReadonlySet<string>
 }
 
@@ -321,7 +321,7 @@ function refuseOthers(what: AlertRule['what'], { cell, refuse }: RuleLine): void
     refuse('rival', 'the domain that overtakes ours, or * for any domain')
   }
   if (what === 'share_fell' && cell('list') !== '' && cell('tag') !== '') {
-    refuse('tag', 'the share of a list or of a label, but not of both')
+    refuse('tag', 'nothing for a rule about a list')
   }
 }
 

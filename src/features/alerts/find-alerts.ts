@@ -114,7 +114,7 @@ async function checkRun(trx: Database, run: UncheckedRun) {
   return { lines: [...told, ...ended], summary }
 }
 
-/** Minimum number and share of queries with drops that indicate a problem with the night itself. */
+/** If at least this number and share of queries drop, the problem is probably the night itself. */
 const badNight = { queries: 5, share: 0.25 }
 
 function summarise({ raised, run }: AlertCheck, answered: number): Headline {
@@ -179,11 +179,11 @@ async function readFacts(
 ) {
   const queries = asked.map(({ query_id: id }) => id)
   const limit = Math.max(...rules.map(({ confirm }) => confirm)) + passedOver
-  // Reads one answer per day, oldest first: up to the run's day, and later days if they were already checked.
+  // Reads one answer per day, oldest first, up to the run's day and for any later days already checked.
   const about = { queries, date: run.run_date, limit }
   const answers = await readRows<RankAnswer>(trx, 'read_rank_evidence', about)
   const known = await readKnownAlerts(trx, queries)
-  // The answers before and after each open alert's change.
+  // The answers before and after the change in each open alert.
   const standIns = known
     .flatMap((one) => (one.recovered_run_date === null ? [one.base_search_id, one.search_id] : []))
     .filter((id) => id !== null)
@@ -236,7 +236,7 @@ function judge(
   })
 }
 
-/** Answers to a query, or a domain's shares, that a rule compares with each other. */
+/** Answers to a query, or shares of a domain, which a rule compares over time. */
 interface WatchedSeries<T extends S, S> {
   readonly known: KnownAlert | undefined
   /** Evidence for the known alert, before and after the change. */
@@ -247,7 +247,7 @@ interface WatchedSeries<T extends S, S> {
   readonly see: (one: S) => Measurement
 }
 
-/** Decides whether a subject's alert is raised or ends, and which answer or day is the reason; null for no change. */
+/** Finds the answer or day that raises or ends a subject's alert; null if the alert does not change. */
 function nextStep<T extends S & { readonly run_date: string }, S>(
   rule: AlertRule,
   { known, base, raised, series, see }: WatchedSeries<T, S>,
@@ -255,7 +255,7 @@ function nextStep<T extends S & { readonly run_date: string }, S>(
   const fresh = series.filter(({ run_date: day }) => day >= (known?.recovered_run_date ?? ''))
   const now = fresh.at(-1)
   // Only a later answer may end an alert or start the next alert. The newest answer can be older than the alert,
-  // because the alert's night may have lost its answers.
+  // because answers from the alert's night may be missing.
   if (now === undefined || (known !== undefined && now.run_date < known.run_date)) return null
   if (known !== undefined && known.recovered_run_date === null) {
     // Both answers normally exist, because an open alert's answers are not deleted.
@@ -270,7 +270,7 @@ function nextStep<T extends S & { readonly run_date: string }, S>(
   return { kind: step.kind, base: before, way: step.way, now }
 }
 
-/** Checks domain shares across the queries with the rule's tag, across the rule's list, or across all queries. */
+/** Checks domain shares for a rule's tag, for a rule's list, or for all queries. */
 async function checkShares(check: AlertCheck, rules: readonly AlertRule[]): Promise<void> {
   const { trx, run, ours } = check
   const meant = rules.filter(({ list }) => list === null || list === run.list)
@@ -308,7 +308,7 @@ async function checkRule(
     const [base, shown] = [dayOf(last?.base_run_date ?? ''), dayOf(last?.run_date ?? '')]
     const step = nextStep(rule, { known: last, base, raised: shown, series, see: measureDay })
     // The run's day may have no share yet, because a run is still open or no query was answered. In that case, the
-    // check after the day's last run makes the decision.
+    // check after the day's last run decides.
     if (step === null || step.now.run_date < run.run_date) continue
     const { run_date: date, share } = step.now
     if (step.kind === 'recover') {

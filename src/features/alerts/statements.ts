@@ -54,13 +54,13 @@ export async function claimAlerts(trx: Database): Promise<boolean> {
   return mine
 }
 
-/** Summary of a night's alerts in one sentence, with their combined severity. */
+/** One-sentence summary of a night's alerts, with their combined severity. */
 export interface Headline {
   readonly severity: 'low' | 'medium' | 'high'
   readonly headline: string
 }
 
-/** Records that a run was checked. If the run is judged again later, it is checked again. */
+/** Records that a run was checked. A run that is judged again is also checked again. */
 export async function markChecked(
   db: Database,
   { id, judged_at: judged }: UncheckedRun,
@@ -88,7 +88,7 @@ export async function withdrawAlerts(
   const doubted = trx.selectFrom('quarantine').select('search_id').where('run_id', '=', run)
   const why = suspect
     ? `run ${run} turned out to be suspect`
-    : `an answer of run ${run} is quarantined`
+    : `an answer from run ${run} is quarantined`
   const withdrawn = await withdrawal(trx, why)
     .where((eb) =>
       suspect
@@ -136,7 +136,7 @@ function withdrawal(trx: Database, why: string) {
 
 export type KnownAlert = Awaited<ReturnType<typeof readKnownAlerts>>[number]
 
-/** Reads each rule's newest alert about each subject. The subjects belong to the given queries, or are shares. */
+/** Reads each rule's newest alert about each subject, either for the given queries or for shares. */
 export async function readKnownAlerts(trx: Database, about: readonly string[] | 'shares') {
   return trx
     .selectFrom('alerts')
@@ -186,7 +186,7 @@ export async function insertAlerts(trx: Database, alerts: readonly NewAlert[]): 
   }
 }
 
-/** The id of an alert, the run, day and answer that end the alert, and the measured value in this answer. */
+/** The id of an alert, the run, day and answer that end it, and the value measured in that answer. */
 export type Recovery = Updateable<Alerts> & { readonly id: number }
 
 export async function recoverAlert(trx: Database, { id, ...end }: Recovery): Promise<void> {

@@ -108,7 +108,7 @@ async function findTargets(db: Database, options: TrustFlags) {
   throw new Misuse(`no finished runs match; ${npmRun('status')} lists the runs`)
 }
 
-/** Judges these runs again, along with later runs that became suspect by comparison. Checks later alerts again. */
+/** Judges these runs again, along with later runs that became suspect by comparison, and rechecks later alerts. */
 async function judgeAgain(db: Database, runs: readonly number[]): Promise<void> {
   const later = await db
     .selectFrom('runs')

@@ -12,23 +12,23 @@ import { Misuse } from '../../base/errors.ts'
 export interface Inquiry {
   readonly text: string
   readonly values?: readonly (string | null)[]
-  /** Index of the value that is a day. The value "newest" is replaced with a date before the statement runs. */
+  /** Index of the day in `values`. The value "newest" is replaced with a date before the statement runs. */
   readonly day?: number | undefined
   readonly timeoutMs: number
-  /** Origins of answers to show. If undefined, the database default applies, which is normally live. */
+  /** Origins of answers to show. If undefined, the database default (normally live) applies. */
   readonly origins?: string | undefined
   readonly suspects?: boolean | undefined
   readonly slice?: Slice | undefined
-  /** Aborted when the result is no longer needed, which cancels the statement. */
+  /** Cancels the statement when the result is no longer needed. */
   readonly signal?: AbortSignal
-  /** Maximum characters per cell; longer cells end in an ellipsis. With a limit, results come in small batches. */
+  /** Maximum characters per cell; longer cells end in an ellipsis. With a limit, results are read in small batches. */
   readonly cell?: number
   /** Called with the connection before the statement runs. The connection is closed after the result has been read. */
   readonly before?: ((client: PoolClient) => Promise<void>) | undefined
   readonly warn: (line: string) => void
 }
 
-/** Runs a statement in the read-only role, with a time limit. Only one batch of rows is in memory at a time. */
+/** Runs a statement with the read-only role and a time limit. Only one batch of rows is in memory at a time. */
 export async function* readBatches(pool: Pool, inquiry: Inquiry): AsyncGenerator<CellBatch> {
   const kind = kindOf(inquiry.text)
   const reader = await findReader(pool)
@@ -142,12 +142,12 @@ async function explainEmpty(client: PoolClient, inquiry: Inquiry): Promise<void>
 function emptyReason(day: string, found: EmptyDay): string | null {
   const { first, planned, suspect, away, answered, weight } = found
   if (first === null) return `nothing has been bought yet; ${npmRun('enqueue')} plans a list`
-  if (day < first) return `${day} is before the first run, which is dated ${first}`
-  if (away) return `the answers from ${day} are in the archive; --with-archive reads them`
+  if (day < first) return `${day} is before the first run (${first})`
+  if (away) return `the answers from ${day} are in the archive; add --with-archive to read them`
   if (suspect !== null) {
     return `the run of ${suspect} on ${day} is suspect and was left out; use --suspects to show its answers, or ${npmRun('sql --')} nights to see why`
   }
-  if (!planned) return `no run is dated ${day}; ${npmRun('sql --')} nights lists the nights`
+  if (!planned) return `there is no run for ${day}; ${npmRun('sql --')} nights lists the nights`
   if (answered === null || answered === 0) {
     return `none of the requested queries was answered on ${day}; ${npmRun('sql --')} nights shows why`
   }
@@ -178,7 +178,7 @@ async function cancelOn(
 const timedOut = '57014'
 const notAllowed = '42501'
 
-/** Converts a database error to one line with the server's hint. A mistake in an analyst's SQL is not our bug. */
+/** Converts a database error to one line with the server's hint. A mistake in an analyst's SQL is not a program bug. */
 function explain(error: unknown): unknown {
   if (!(error instanceof pg.DatabaseError)) return error
   const hint = error.hint === undefined ? '' : `; ${error.hint}`
@@ -206,7 +206,7 @@ function refuse(error: pg.DatabaseError): Misuse {
   )
 }
 
-/** Functions with which read-only SQL could change its role or settings, affect other connections, or run a string. */
+/** Functions that let read-only SQL change its role or settings, affect other connections, or execute a string. */
 const harmful =
   /(set_config|query_to_xml|cursor_to_xml|ts_stat|ts_rewrite|advisory_(?:xact_)?lock|dblink|pg_settings|pg_read_|pg_ls_|pg_stat_file|lo_import|lo_export|lo_get|pg_logical_emit_message|pg_notify|pg_sleep_until|pg_terminate_backend|pg_cancel_backend)/i
 
@@ -255,6 +255,6 @@ export async function openAnalyst({
 
 function refused(expected: string, got: string): Misuse {
   return new Misuse(
-    `expected MILL_ANALYST_URL to name ${expected}, got ${got}; ${npmRun('migrate --')} --analyst NAME creates a login and prints its address`,
+    `expected MILL_ANALYST_URL to use ${expected}, got ${got}; ${npmRun('migrate --')} --analyst NAME creates a login and prints its address`,
   )
 }

@@ -42,7 +42,7 @@ export async function keepDomains(call: Call<DomainFlags>): Promise<Exit> {
   const [action = 'list', subject] = args
   const config = readConfig(env)
   const today = localDate(config.zone, new Date())
-  // The input is validated before anything is opened, so that a mistake changes nothing.
+  // Validates the input before opening anything, so that invalid input changes nothing.
   const work = await prepare(call, today)
   const open = { config, closers, say, name: 'domains', connections: 1 }
   const mill = await openMill(work === null ? { ...open, reading: true } : open)
@@ -141,8 +141,7 @@ type Complain = (text: string) => void
 function readDate(fields: NamedRow['fields'], name: string, complain: Complain): string | null {
   const text = fields.get(name) ?? ''
   if (text === '') return null
-  if (!isDay(text))
-    complain(`expected ${name} to be a date like 2026-11-01 or nothing, got ${text}`)
+  if (!isDay(text)) complain(`expected ${name} to be a date like 2026-11-01 or empty, got ${text}`)
   return text
 }
 
@@ -162,8 +161,7 @@ function readLine(fields: NamedRow['fields'], complain: Complain): OwnDomain {
     complain(`expected until to be ${since} or later, got ${until}`)
   }
   const rival = readSwitch(fields.get('rival') || 'no')
-  if (rival === null)
-    complain(`expected rival to be yes, no or nothing, got ${fields.get('rival')}`)
+  if (rival === null) complain(`expected rival to be yes, no or empty, got ${fields.get('rival')}`)
   // Without a label, the domain is displayed as it was typed.
   const written = domain.includes('/') ? domain : typed.toLowerCase().replace(/^www\./, '')
   return {

@@ -15,7 +15,7 @@ const tables = ['own_domains', 'rival_domains'] as const
 
 type DomainLine = Omit<Selectable<DB[(typeof tables)[number]]>, 'added_at'>
 
-/** A domain of our own or of a rival, with its label and period. Missing dates are null. */
+/** A domain of ours or a rival's, with its label and period. Missing dates are null. */
 export interface OwnDomain extends Readonly<DomainLine> {
   readonly rival: boolean
 }
@@ -35,8 +35,8 @@ interface Loading extends DomainFile {
 }
 
 /**
- * Updates the domain tables to match the given lines without changing the past. The period of a changed or removed line
- * ends yesterday, and that of a new line starts today, unless the line has its own dates.
+ * Updates the domain tables to match the given lines without changing the past. A changed or removed line's period ends
+ * yesterday, and a new line's period starts today, unless the line has its own dates.
  */
 export async function loadDomains(trx: Transaction<DB>, loading: Loading): Promise<void> {
   await loadTable(trx, loading, false)
@@ -52,7 +52,7 @@ async function loadTable(
   const own = lines.filter((line) => line.rival === rival)
   const yesterday = formatDate(dayOf(today).getTime() - dayMs)
   const isNow = ({ until }: DomainLine) => until === null || until >= today
-  // Without a start date, a line matches the current row, or the row with the same end.
+  // A line without a start date matches the current row or the row with the same end date.
   const isSame = (line: OwnDomain, row: DomainLine) =>
     line.domain === row.domain &&
     line.label === row.label &&
@@ -210,12 +210,12 @@ interface ShareSpan extends DaySpan {
   readonly tag: string
 }
 
-/** Reads daily sums, as analysis.share_of_voice and position_buckets show them. Days without results have no row. */
+/** Reads the daily sums in analysis.share_of_voice and position_buckets. Days without results have no row. */
 export function readHeldDays(db: Database, { domains, tag, since, until }: ShareSpan) {
   return readRows<HeldDay>(db, 'read_held_days', { domains, tag, since, until })
 }
 
-/** A domain that appears in a result, or is our own or a rival's. Domains that are or were ours have labels. */
+/** A domain that appears in a result, is ours or belongs to a rival. Domains that are or were ours have labels. */
 export type KnownDomain = NonNullable<Awaited<ReturnType<typeof readKnownDomain>>>
 
 /** Finds a domain by name, or returns null if no answer or domain line contains it. */
@@ -251,7 +251,7 @@ export interface DomainRow {
   readonly top3: number
 }
 
-/** Reads domains by their share on a span's last answered day, compared with the first. Our own come first. */
+/** Reads domains, ours first, by share on the span's last answered day, with the share on the first. */
 export function readDomainTable(db: Database, { since, until }: DaySpan, word: string | null) {
   return readRows<DomainRow>(db, 'read_domain_table', { until, since, word })
 }
@@ -309,7 +309,7 @@ export interface Rival {
   readonly best: number
 }
 
-/** Reads the domains that share answers with a given domain, most frequent first. */
+/** Reads the domains that appear in answers with a given domain, most frequent first. */
 export function readRivals(db: Database, { domain, until }: Omit<DomainSpan, 'since'>) {
   return readRows<Rival>(db, 'read_rivals', { until, domain })
 }

@@ -41,7 +41,7 @@ export async function exportRelation(call: Call<ExportOptions>): Promise<Exit> {
   const { to, question, where, raw = false, bom = false, suspects } = options
   const choose = readChoice({ question, where, args })
   if (to === undefined)
-    throw new Misuse('expected --to with a file, got nothing; use - for standard output')
+    throw new Misuse('expected --to FILE, got nothing; use --to - for standard output')
   if (to === '-' && options.json === true) {
     throw new Misuse('expected --to FILE with --json, got --to -, which prints the rows to stdout')
   }
@@ -81,7 +81,7 @@ export async function exportRelation(call: Call<ExportOptions>): Promise<Exit> {
   return exits.done
 }
 
-/** Chooses the format from the flag or the file extension. Rejects contradictions, which would mislead readers. */
+/** Chooses the format from the flag or the file extension. Rejects a flag that contradicts the extension. */
 function chooseFormat(target: Target | null, typed: string | undefined): Format {
   const format = typed === undefined ? undefined : wordFlag('format', typed, formats)
   const promised = target === null ? null : promisedFormat(target)
@@ -89,7 +89,7 @@ function chooseFormat(target: Target | null, typed: string | undefined): Format 
   const known = formats.find((one) => one === promised)
   if (known === undefined) {
     throw new Misuse(
-      `expected --to with a file for csv (.csv), ndjson (.ndjson, .jsonl, .json), parquet (.parquet) or xlsx (.xlsx), got ${target.shown}; choose another file`,
+      `expected --to with a .csv, .ndjson, .jsonl, .json, .parquet or .xlsx file, got ${target.shown}; choose another file`,
     )
   }
   if (format === undefined || format === known) return known
@@ -117,7 +117,7 @@ async function write(
 
 type TypedChoice = Pick<Call, 'args'> & Readonly<Record<'question' | 'where', string | undefined>>
 
-/** Finds the relation, question or SQL. Rejects invalid input before the database is opened, where possible. */
+/** Returns the relation, question or SQL to export. Rejects invalid input before opening the database, if possible. */
 export function readChoice({ question, where, args }: TypedChoice) {
   if (question !== undefined) {
     if (where !== undefined) {
@@ -202,7 +202,7 @@ async function findTime(db: Database, relation: string): Promise<string> {
 
 /** Wraps a statement so that each row is one line of JSON. */
 export function asLines(question: string): string {
-  // The server writes the JSON, because only the server has each column's type and all digits of numbers and times. The
+  // The server writes the JSON, because only the server knows each column's type and exact numbers and times. The
   // statement selects `line.*`, because a column may be named line.
   return `select row_to_json(line.*)::text as line from (${question.trim().replace(/(;|\s|--[^\n]*$)+$/, '')}\n) as line`
 }

@@ -9,7 +9,7 @@ import { readNotes } from './notes.ts'
 import { readGreatest, readRanks, readSuspects, readVariants } from './query-facts.ts'
 import { readSpan } from './span.ts'
 
-/** A report's data, except for the data that desk pages also show. */
+/** Data that is shown in reports but not on desk pages. */
 export type Figures = Awaited<ReturnType<typeof readFigures>>
 
 export interface FigureOptions {
@@ -46,7 +46,7 @@ export async function readFigures(trx: Database, options: FigureOptions) {
   const suspect = await readSuspects(trx, span)
   return {
     ...summary,
-    /** Conditions that the queries must all meet. If empty, the report covers all queries. */
+    /** Conditions that every query must meet. If empty, the report covers all queries. */
     narrowed: sliceWords(slice),
     span,
     /** Suspect runs in the span; their answers are excluded. */
@@ -62,7 +62,7 @@ export async function readFigures(trx: Database, options: FigureOptions) {
 /** Maximum number of domains on the page, which is the number of line colors. */
 export const mostDomains = 8
 
-/** Number of the largest domains to show if no domain is ours or requested. */
+/** Number of domains to show, largest first, if no domain is ours or requested. */
 const strangers = 3
 
 async function chooseDomains(
@@ -86,7 +86,7 @@ async function chooseDomains(
 interface ReportSummary {
   readonly origins: readonly string[]
   readonly day: string | null
-  /** Day with which the newest full day is compared, or null. */
+  /** Day to compare with the newest full day, or null. */
   readonly previous: string | null
   /** Newest day for which queries were planned. */
   readonly newest: string | null
@@ -97,7 +97,7 @@ interface ReportSummary {
 
 const books = ['accounts', 'calls', 'nights', 'night_health', 'schedules', 'workers']
 
-/** True if the reader may, unlike analysts, read internal tables. Check first: a denied read aborts the transaction. */
+/** True if the reader, unlike an analyst, may read internal tables. A denied read would abort the transaction. */
 export async function mayReadBooks(trx: Database): Promise<boolean> {
   const { rows } = await sql<{ may: boolean }>`
     select bool_and(has_table_privilege('public.' || name, 'select')) as may

@@ -16,7 +16,7 @@ interface Parameter {
   readonly meaning: string
   /** Default value: undefined if the parameter is required, null if it may be empty. */
   readonly fallback: string | null | undefined
-  /** Allowed values, or undefined for any value. */
+  /** Allowed values, or undefined if any value is allowed. */
   readonly choices?: readonly string[]
 }
 
@@ -43,7 +43,7 @@ function parseFile(file: string, text: string): readonly Question[] {
   ]
 }
 
-/** Parses a question: a line with the question in words, a line for each parameter, and the statement. */
+/** Parses a question: a line with its wording, a line for each parameter, and the statement. */
 export function parseQuestion(name: string, text: string) {
   const lines = text.split(/\r?\n/)
   const asks = /^-- (.+)$/.exec(lines[0] ?? '')?.[1]
@@ -91,7 +91,7 @@ function bind(question: Question, given: ReturnType<typeof readFlags>) {
   const other = [...given.keys()].find((flag) => !known.includes(flag))
   if (other !== undefined) {
     const list = known.length === 0 ? 'none' : known.map((each) => `--${each}`).join(', ')
-    throw new Misuse(`expected a parameter of ${name}, got --${other}; its parameters: ${list}`)
+    throw new Misuse(`expected a parameter of ${name}, got --${other}; valid parameters: ${list}`)
   }
   const slice = readSlice(new Map([...given].filter(([flag]) => narrows.includes(flag))))
   // If two days are given, the later day is the question's day.
@@ -138,7 +138,7 @@ export function readFlags(flags: readonly string[]) {
 /** Finds a question by name, or treats the typed text as SQL. */
 export function findQuestion(typed: string, flags: readonly string[]): SqlQuestion {
   const given = readFlags(flags)
-  // Question names contain no spaces, and SQL statements always contain at least one.
+  // SQL statements always contain a space; question names never do.
   if (/\s/.test(typed.trim())) return askSql(typed, given)
   const show = given.get('show')?.at(-1)
   const questions = readQuestions()

@@ -37,13 +37,13 @@ export function readPageDays(db: Database, { key, since, until }: PageSpan) {
   return readRows<PageDay>(db, 'read_page_days', { key, since, until, most: mostPageDays })
 }
 
-/** The newest answer in a period to a query for which the page once ranked. */
+/** For a query for which the page has ranked, the newest answer in a period. */
 export interface NewestAnswer {
   readonly queryId: string
   readonly runDate: string
   readonly search: number
   readonly depth: number
-  /** Domain that now has the page's last position. */
+  /** Domain that now ranks in the page's old position. */
   readonly taker: string | null
 }
 
@@ -67,7 +67,7 @@ export function readPageHoldings(db: Database, { key, since, until }: PageSpan) 
 
 /** A page's position change for a query, between the last known answers on two days. */
 interface PageMove extends PlaceMove {
-  /** Domain that now has the page's previous position, or null if it is unknown or there was no previous position. */
+  /** Domain that now has the page's previous position; null if that domain is unknown or no position existed. */
   readonly taker: string | null
 }
 

@@ -2,7 +2,7 @@
 import { ByteWriter, ParquetWriter } from 'hyparquet-writer'
 import { type CellBatch, type CellColumn, listIn } from '../../base/database/fetch.ts'
 
-// Number of rows per row group. Readers can skip a group, and must be able to hold it in memory.
+// Number of rows per row group. Readers can skip a whole group, but must hold a group in memory.
 const groupRows = 20_000
 // Groups with bodies are limited by size, because bodies are long.
 const groupCharacters = 8_000_000
@@ -19,7 +19,7 @@ export async function* writeParquet(batches: AsyncIterable<CellBatch>): AsyncGen
   yield draft.takeEnd()
 }
 
-/** Begins a Parquet file. The draft holds one row group at a time, and returns the new bytes. */
+/** Begins a Parquet file that is built one row group at a time. Each step returns the new bytes. */
 function openDraft(cellColumns: readonly CellColumn[]) {
   const columns = cellColumns.map(parquetColumn)
   const root = { name: 'root', num_children: columns.length }
@@ -67,7 +67,7 @@ type Type = Omit<SchemaElement, 'name' | 'repetition_type'>
 
 interface Kind {
   readonly type: Type
-  /** The footer's logical type, if different. JSON is written as text: the library would reformat it, losing digits. */
+  /** The footer's logical type, if different. JSON is written as text, because the library would lose digits. */
   readonly said?: Type
   readonly read: (text: string) => unknown
 }
@@ -78,7 +78,7 @@ const textKind: Kind = {
 }
 const integer: Kind = { type: { type: 'INT32' }, read: Number }
 const long: Kind = { type: { type: 'INT64' }, read: BigInt }
-// A `numeric` value has any number of digits and no fixed scale. Readers need a number for calculations, so a `numeric`
+// A `numeric` value can have any number of digits and any scale. Readers need a number for calculations, so a `numeric`
 // value is written as a double.
 const double: Kind = { type: { type: 'DOUBLE' }, read: Number }
 const json: Kind = { ...textKind, said: { type: 'BYTE_ARRAY', converted_type: 'JSON' } }
@@ -106,7 +106,7 @@ const kinds: Readonly<Record<number, Kind>> = {
   1700: double,
   2950: {
     type: { type: 'FIXED_LEN_BYTE_ARRAY', type_length: 16, logical_type: { type: 'UUID' } },
-    // The UUID is converted here, because the library would convert it digit by digit.
+    // This conversion is faster than the library's, which handles one digit at a time.
     read: (given) => Buffer.from(given.replaceAll('-', ''), 'hex'),
   },
   3802: json,

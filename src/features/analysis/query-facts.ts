@@ -88,7 +88,7 @@ export interface ShownResult {
   readonly position: number | null
 }
 
-/** Reads the first results in a query's newest answers, newest first. */
+/** Reads the top results in a query's newest answers, newest answer first. */
 export function readFirstResults(
   db: Database,
   { query, since, until }: QuerySpan,
@@ -120,7 +120,7 @@ export interface Serp {
   readonly bytes: number | null
 }
 
-/** A part of an answer that is not a result. */
+/** Text in an answer that does not belong to a result. */
 export interface SerpWords {
   readonly kind: 'entity' | 'group' | 'related' | 'block'
   readonly ordinal: number
@@ -162,7 +162,7 @@ export async function readNeighbours(db: Database, query: string, day: string) {
   return only(await readRows<Days>(db, 'read_neighbour_days', { day, query }))
 }
 
-/** Reads the body of a call for this query, or returns null if it was never stored or is no longer stored. */
+/** Reads the body of a call for this query, or returns null if no body is stored. */
 export async function readKeptBody(db: Database, query: string, call: number) {
   const body = await db
     .selectFrom('raw_answers')
@@ -195,7 +195,7 @@ export function readSuspects(trx: Database, { since, until }: DaySpan) {
   return readRows<SuspectRun>(trx, 'read_suspect_runs', { since, until })
 }
 
-/** Reads the domains with the largest shares of voice on a day. Without a day, the result is empty. */
+/** Reads the domains with the largest shares of voice on a day. If the day is null, the result is empty. */
 export async function readGreatest(
   trx: Database,
   { day, most }: { readonly day: string | null; readonly most: number },

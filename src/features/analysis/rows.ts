@@ -7,7 +7,7 @@ export interface RowOptions extends Omit<CsvOptions, 'quoteEmpty'> {
   readonly bom?: boolean
 }
 
-/** Formats rows batch by batch, with constant memory use. The database formats JSON lines. */
+/** Formats rows in batches, with constant memory use. The database formats JSON lines. */
 export async function* writeRows(
   batches: AsyncIterable<CellBatch>,
   format: 'csv' | 'ndjson',
@@ -18,7 +18,7 @@ export async function* writeRows(
   if (bom) yield '\ufeff'
   for await (const { columns, rows } of batches) {
     if (format === 'ndjson') {
-      // JSON has line breaks only between its parts, never inside a string.
+      // Line breaks in JSON occur only between tokens, never inside a string.
       yield rows.map(([line]) => `${line?.replace(/[\r\n]+/g, ' ')}\n`).join('')
       continue
     }
@@ -53,6 +53,6 @@ function cell(value: string | null, column: CellColumn | undefined): Cell {
   // Pandas and spreadsheets would read the database's "t" as text.
   if (column?.kind === 'boolean') return value === 't'
   if (column?.kind !== 'number') return value
-  // A number keeps all its digits, and needs no protection, because a number with a minus sign is not a formula.
+  // Numbers keep all their digits, and need no protection, because a negative number is not a formula.
   return /^-?\d+$/.test(value) ? BigInt(value) : Number(value)
 }

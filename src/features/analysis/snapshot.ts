@@ -4,7 +4,7 @@ import { sql } from '../../base/database/kysely.ts'
 import { prepareReading, type ViewReading } from '../../base/database/views.ts'
 
 interface Snapshot extends ViewReading {
-  /** Role to read with, or null for the user in DATABASE_URL. */
+  /** Role used for reading, or null for the user in DATABASE_URL. */
   readonly role: string | null
 }
 

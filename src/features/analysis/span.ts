@@ -6,17 +6,17 @@ import type { DaySpan } from '../../base/time/zone.ts'
 /** A period, and whether the requested period was longer than the maximum. */
 export type ReadSpan = Awaited<ReturnType<typeof readSpan>>
 
-/** The requested period. A day is null if it was not given. */
+/** The requested period. Days that were not given are null. */
 export interface AskedSpan {
   readonly since: string | null
   readonly until: string | null
-  /** Number of days in a period without a given start. */
+  /** Length of the period in days, if no start is given. */
   readonly days: number
   /** Maximum number of days in the period. */
   readonly most: number
 }
 
-/** Determines the period, which by default ends on the newest complete day, and is limited to the maximum. */
+/** Determines the period. By default, it ends on the newest complete day. Its length is limited to `most`. */
 export async function readSpan(db: Database, { since, until, days, most }: AskedSpan) {
   type Found = DaySpan & { readonly earliest: string }
   const found = only(await readRows<Found>(db, 'read_span', { since, until, days, most }))
@@ -33,7 +33,7 @@ export async function fromFirstAnswers(
   return { since: only(rows).since, until, cut }
 }
 
-/** Reads the version of a period's stored days and of the compared day, or returns null if any day is missing. */
+/** Returns one version for a period's stored days and the compared day, or null if any day is missing. */
 export async function readStoredVersion(
   db: Database,
   days: DaySpan & { readonly compared: string },

@@ -39,13 +39,13 @@ const reasons: Readonly<Record<string, string>> = {
   EDQUOT: 'no disk space left; free up space, or choose another file',
 }
 
-/** Returns the format by the extension of a file or its link target, or null if the extension is unknown. */
+/** Returns the format for the extension of a file or its link target, or null if the extension is unknown. */
 export function promisedFormat({ shown, path }: Target): string | null {
   const [typed, end] = [shown, path].map((name) => promised[extname(name).toLowerCase()])
   return typed ?? end ?? null
 }
 
-/** Finds the file that a path names. Rejects folders, pipes and devices, which must not be replaced. */
+/** Finds the file at a path. Rejects folders, pipes and devices, which must not be replaced. */
 export async function findTarget(path: string, shown: string) {
   try {
     const there = await stat(path).catch(nullIfAbsent)
@@ -80,10 +80,10 @@ export async function writeTarget(
   process.once('exit', drop)
   try {
     drop()
-    // `wx` fails if the file exists. An existing file with this name may be a link.
+    // `wx` fails if the file exists: an existing file could be a link.
     const handle = await open(part, 'wx').catch(fail)
     try {
-      // Only write errors are reported as errors of the target. An error while reading the chunks is thrown unchanged.
+      // Only write errors are reported as errors of the target. Read errors are thrown unchanged.
       for await (const piece of pieces) await handle.writeFile(piece).catch(fail)
     } finally {
       await handle.close()

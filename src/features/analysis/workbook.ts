@@ -8,7 +8,7 @@ type SheetCell = string | number | boolean | Date | null
 
 // Maximum length of a text. Excel refuses to open a file with longer texts.
 const longestText = 32_767
-// First day that is written as a date. Excel miscounts the days in January and February 1900.
+// Earlier days are not written as dates, because Excel miscounts the days in January and February 1900.
 const firstDay = Date.UTC(1900, 2, 1)
 // Type ids of date, timestamp and timestamptz.
 const [date, timestamp, timestamptz] = [1082, 1114, 1184]
@@ -68,7 +68,7 @@ function numberIn(text: string): number | null {
   return Number.isFinite(number) && exact ? number : null
 }
 
-/** Parses a day, or a time in UTC, as spreadsheets have no time zones. Returns null if a spreadsheet cannot show it. */
+/** Parses a day, or a time in UTC, because spreadsheets have no time zones. Returns null if it cannot be shown. */
 function dateIn(text: string, type: number | undefined): Date | null {
   const iso = type === date ? `${text}T00:00:00Z` : isoOf(text, type)
   const found = new Date(iso ?? Number.NaN)
@@ -83,7 +83,7 @@ function isoOf(text: string, type: number | undefined): string | null {
   return type === timestamptz ? given.replace(/([+-]\d\d)$/, '$1:00') : null
 }
 
-/** Escapes `_x0041_`, which Excel would replace with a character. */
+/** Escapes codes such as `_x0041_`, which Excel would decode. */
 function escape(text: string): string {
   return text.replace(/_(?=x[\dA-Fa-f]{4}_)/g, '_x005F_')
 }

@@ -50,7 +50,7 @@ export async function archive({ options, env, closers }: Call<ArchiveOptions>): 
   }
 }
 
-/** Reads the flags, and rejects contradictions before anything is opened. */
+/** Reads the flags, and rejects contradictory flags before opening anything. */
 function readRequest({ older, to, back, check }: ArchiveOptions) {
   const asked = [older, back, check].filter((flag) => flag !== undefined).length
   if (asked !== 1) {
@@ -62,10 +62,10 @@ function readRequest({ older, to, back, check }: ArchiveOptions) {
   if (back !== undefined) return { kind: 'back', ...readDayRange('back', back) } as const
   const olderMs = readDuration(older ?? '')
   if (olderMs === null) {
-    throw new Misuse(`expected --older with an age like 400d, got ${JSON.stringify(older)}`)
+    throw new Misuse(`expected --older to be an age like 400d, got ${JSON.stringify(older)}`)
   }
   if (to === undefined || to === '') {
-    throw new Misuse('expected --to with a folder, got nothing; add --to FOLDER')
+    throw new Misuse('expected --to FOLDER, got nothing; add the flag and a folder')
   }
   return { kind: 'leave', olderMs } as const
 }

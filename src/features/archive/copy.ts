@@ -13,7 +13,7 @@ export interface CopiedRows {
   readonly longest: number
 }
 
-/** Connection methods that the driver uses for COPY, and that are missing from the driver's types. */
+/** Connection methods that the driver uses for COPY but omits from its types. */
 interface Wire {
   readonly stream: Writable & { pause: () => void; resume: () => void }
   readonly sendCopyFromChunk: (bytes: Buffer) => void
@@ -38,7 +38,7 @@ export async function* copyOut(client: PoolClient, text: string): AsyncGenerator
   }
 }
 
-/** A driver query with a promise for the number of copied rows. */
+/** A driver query whose promise resolves to the number of copied rows. */
 class Copying extends pg.Query {
   readonly done: Promise<number>
 
@@ -147,14 +147,14 @@ export interface FiledColumn {
 }
 
 interface RowEntry {
-  /** Name of the table. `enterRows` expects the name with its schema. */
+  /** Name of the table, with its schema for `enterRows`. */
   readonly table: string
   readonly columns: readonly FiledColumn[]
   /** True if the table was created in this transaction. */
   readonly fresh?: true
 }
 
-/** Copies rows into a table, in the format in which the server copied them out. Returns the number of rows. */
+/** Copies CSV rows in the server's COPY format into a table. Returns the number of rows. */
 export async function enterRows(
   client: PoolClient,
   { table, columns, fresh }: RowEntry,

@@ -50,7 +50,7 @@ interface Passage extends ArchiveTools {
   readonly step?: (name: ArchiveStep) => Promise<void> | void
 }
 
-/** Steps in archiving a day, in order. The day's rows are removed between the last two steps, in one transaction. */
+/** Steps of archiving a day, in order. Between the last two steps, one transaction removes the day's rows. */
 export const archiveSteps = [
   'written',
   'verified',
@@ -61,7 +61,7 @@ export const archiveSteps = [
 ] as const
 export type ArchiveStep = (typeof archiveSteps)[number]
 
-// Limit on the uncompressed text of one file. The text is kept in a temporary folder until it is compressed.
+// Maximum size of a file's uncompressed text. The text is kept in a temporary folder until it is compressed.
 const mostText = 8_000_000
 const tries = 3
 
@@ -178,7 +178,7 @@ async function writeFile(
   }
 }
 
-/** Deletes files of an interrupted archive command. Throws if the files contain answers missing from the database. */
+/** Deletes files left by an interrupted archive command. Throws if they contain answers missing from the database. */
 async function clearWay(passage: Passage, of: DayPart, tables: readonly ManifestTable[]) {
   const { folder, installation } = passage
   const text = await folder.readText(manifestPath(of))
@@ -193,7 +193,7 @@ async function clearWay(passage: Passage, of: DayPart, tables: readonly Manifest
     const old = await folder.list(lies, `${of.part}-`)
     await folder.remove(old.filter((name) => !ours.includes(name)))
   }
-  // The manifest itself is gone, so only its drafts are left.
+  // The manifest is already deleted, so this deletes only its drafts.
   await folder.remove(await folder.list('days', basename(manifestPath(of))))
 }
 
@@ -211,7 +211,7 @@ async function holdKnown(passage: Passage, manifest: Manifest, path: string) {
     if (strange.length > 0) throw new Misuse('answers that are not in the tables')
   } catch (cause) {
     throw new Misuse(
-      `expected ${path} to be a file of an interrupted archive command, got ${reasonOf(cause)}; nothing was changed: move the file away, or choose another folder`,
+      `expected ${path} to be from an interrupted archive command, got ${reasonOf(cause)}; nothing was changed; move the file away, or choose another folder`,
       { cause },
     )
   }

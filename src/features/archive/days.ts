@@ -36,7 +36,7 @@ export async function teachBytes(client: PoolClient): Promise<void> {
 
 export const lockNotAvailable = '55P03'
 
-/** Takes the lock on the archive. The waiting time suffices for the server to detect a killed connection. */
+/** Locks the archive. Waits long enough for the server to detect a killed connection. */
 export async function takeArchive(client: PoolClient, how: 'alone' | 'shared'): Promise<void> {
   const lock = how === 'alone' ? 'pg_advisory_lock' : 'pg_advisory_lock_shared'
   await client.query("set lock_timeout = '3s'")
@@ -94,15 +94,15 @@ export async function readLeavingDays(db: Database, olderMs: number) {
   return { days, kept: null }
 }
 
-/** A table in the archive: the condition that selects its rows, and what happens to these rows in the database. */
+/** A table in the archive: which rows are archived, and whether they are moved or copied. */
 export interface ArchivedTable {
   readonly name: string
-  /** Moved rows are deleted from the table. Copied rows stay, and their copies make the archive readable on its own. */
+  /** Moved rows are deleted from the table. Copied rows stay; the copies make the archive self-contained. */
   readonly kind: 'moved' | 'copied'
-  /** Columns that the rows are sorted by, so that the same rows produce the same file. */
+  /** Columns by which rows are sorted, so that the same rows produce the same file. */
   readonly key: string[]
   readonly without?: readonly string[]
-  /** SQL condition that selects the rows of the table, whose alias is `t`. */
+  /** SQL condition that selects the rows. The alias of the table is `t`. */
   readonly where: string
 }
 
@@ -157,7 +157,7 @@ export const movedTables = archivedTables.filter(({ kind }) => kind === 'moved')
 /** Descriptions of the data that is never archived. Each manifest lists them. */
 export const leftOut = [
   'calls, accounts, stops and all other ledger tables are kept',
-  'lists and their settings for queries are kept',
+  'lists and their query settings are kept',
   'sums of finished days are kept',
   'answers that a later day still uses are kept until that day is archived',
   `bodies with rows that the database rejected are kept for ${npmRun('reparse')}`,
@@ -185,7 +185,7 @@ export async function readColumns(
     [name],
   )
   if (rows.length === 0) {
-    throw new WrongDatabase(`expected a table ${name}, got none; run: ${npmRun('migrate')}`)
+    throw new WrongDatabase(`the table ${name} does not exist; run: ${npmRun('migrate')}`)
   }
   return rows.filter((column) => !without.includes(column.name))
 }
@@ -281,7 +281,7 @@ async function gather(client: PoolClient, table: string, rows: string): Promise<
   await client.query(`analyze pg_temp.${table}`)
 }
 
-/** SQL that copies a column of `t` out in a form that the server can read back. */
+/** SQL that exports a column of `t` in a form that the server can import. */
 export function copiedColumn({ name, typeName }: Pick<ArchivedColumn, 'name' | 'typeName'>) {
   const cell = `t.${pg.escapeIdentifier(name)}`
   return typeName === 'bytea' ? `pg_temp.told_bytes(${cell})` : cell

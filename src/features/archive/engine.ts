@@ -9,9 +9,9 @@ import { codeOf, MillError, Misuse, reasonOf } from '../../base/errors.ts'
 import type { CopiedRows, FiledColumn } from './copy.ts'
 
 const settings = {
-  // A single thread keeps the server's row order.
+  // Several threads could change the row order.
   threads: '1',
-  // Enough memory for the longest bodies. A typical night needs only a small part of this limit.
+  // Enough memory for the longest bodies. A typical night uses only a small part of this limit.
   memory_limit: '1GB',
   enable_external_file_cache: 'false',
   // Free memory is returned to the system immediately. Otherwise, memory use would grow with each archived day.
@@ -61,7 +61,7 @@ export class ParquetEngine {
     this.#drop()
   }
 
-  /** Opens the single text file that is converted next. The file is overwritten, because deleting files is slow. */
+  /** Opens the text file to convert next. The same file is overwritten each time, because deleting files is slow. */
   spool(): Spool {
     return new Spool(join(this.#folder, 'given.csv'))
   }
@@ -94,8 +94,8 @@ export class ParquetEngine {
   }
 
   /**
-   * Reads a file's rows in the format of `copy … to stdout (format csv, force_quote *)`. The plain format is a third
-   * shorter, but can only be copied into a table. Only one file can be read at a time.
+   * Reads a file's rows in the format of `copy … to stdout (format csv, force_quote *)`. With `plain`, the text is a
+   * third shorter, but can only be copied into a table. Only one file can be read at a time.
    */
   async *rows(
     path: string,
@@ -149,12 +149,12 @@ interface Filing {
   readonly type: string
   /** DuckDB type for parsing the copied text, if this type differs from `type`. */
   readonly read?: string
-  /** Conversion of the parsed value to the stored value. `copy` converts the stored value to the server's COPY text. */
+  /** Converts the parsed value to the stored value. `copy` converts the stored value to the server's COPY text. */
   readonly file?: (cell: string) => string
   readonly copy?: (cell: string) => string
 }
 
-/** SQL that replaces a substring. Checking for a backslash first is many times faster than replacing. */
+/** SQL that replaces a substring. Checking first for a backslash is many times faster than replacing. */
 function changed(text: string, from: string, to: string): string {
   return `case when contains(${text}, '\\') then replace(${text}, '${from}', '${to}') else ${text} end`
 }
@@ -173,7 +173,7 @@ const filings: Readonly<Record<string, Filing>> = {
     type: 'BOOLEAN',
     copy: (cell) => `case when ${cell} then 't' when not ${cell} then 'f' end`,
   },
-  // Text is written with doubled backslashes, and other bytes as \x and two digits each. The server reads both forms.
+  // Text is written with doubled backslashes, other data in hexadecimal after \x. The server accepts both formats.
   bytea: {
     type: 'BLOB',
     read: 'VARCHAR',

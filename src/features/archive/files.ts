@@ -32,7 +32,7 @@ export async function* readFiled(
       }
     } catch (cause) {
       if (cause instanceof Misuse) throw cause
-      throw new Misuse(`expected ${path} to be a Parquet file, got ${reasonOf(cause)}`, { cause })
+      throw new Misuse(`${path} is not a readable Parquet file: ${reasonOf(cause)}`, { cause })
     }
   }
   const found = sum.digest('hex')
@@ -79,7 +79,7 @@ const tableShape = z.strictObject({
   table: z.string(),
   kind: z.enum(['moved', 'copied']),
   rows: z.number(),
-  /** SHA-256 in hex over all rows in order, in the format of `copy … to stdout (format csv, force_quote *)`. */
+  /** Hexadecimal SHA-256 of all rows in order, formatted as in `copy … to stdout (format csv, force_quote *)`. */
   sum: z.string(),
   key: z.array(z.string()),
   columns: z.array(z.strictObject({ name: z.string(), type: z.string() })),
@@ -153,7 +153,7 @@ export async function readManifest(
   const text = await folder.readText(name)
   if (text === null) {
     throw new Misuse(
-      `expected the manifest of ${day.run_date} at ${path}, got no such file; if the archive was moved, specify its new folder`,
+      `found no manifest for ${day.run_date} at ${path}; if the archive was moved, specify its new folder`,
     )
   }
   const hash = sha256Of(text)

@@ -93,9 +93,9 @@ async function readColumnsRead(client: PoolClient, text: string, tables: readonl
   const ours = new Map(readViews().files.map((file) => [file.name, withoutWords(file.text)]))
   const read = new Map<string, ReadonlySet<string> | null>()
   for (const table of tables) {
-    // The words in the plan include all columns that are read, along with words that are not columns.
+    // The words in the plan include all columns that are read, and other words.
     const words = planned?.words.get(`archived_${table}`)
-    // The plan shows the columns that a function reads only if the server inlined the function.
+    // The plan shows a function's columns only if the server inlined the function.
     const hidden = planned?.functions.some(
       (name) => !ours.has(name) || wordsBehind(name, ours).has(table),
     )
@@ -112,7 +112,7 @@ async function readColumnsRead(client: PoolClient, text: string, tables: readonl
 }
 
 /**
- * Finds the tables that a query names, directly or through views and functions. Every word counts, even in comments: an
+ * Finds the tables that a query names, directly or through views and functions. Words in comments count too, because an
  * extra table costs only time, but a missing table would give a wrong result.
  */
 export function tablesOf(question: string, tables: readonly string[]): readonly string[] {
@@ -138,12 +138,12 @@ function wordsBehind(text: string, texts: ReadonlyMap<string, string>): Readonly
   return seen
 }
 
-/** Strips comments. Nearly all comments contain the word "results", which is also the name of a view. */
+/** Strips comments, because nearly all of them contain the word "results", which is also the name of a view. */
 function withoutWords(text: string): string {
   return text.replaceAll(/--[^\n]*|comment on [^']*'(?:[^']|'')*';/g, '')
 }
 
-/** Returns a function that loads the part of the archive that the flags name; undefined if they name no part. */
+/** Returns a function that loads the part of the archive named by the flags, or undefined if no part is named. */
 export function readArchive(
   asked: ReturnType<typeof archiveFlags>,
   { db, installation }: Pick<Mill, 'db' | 'installation'>,
@@ -160,7 +160,7 @@ interface ArchiveFlags {
   readonly archive?: string
 }
 
-/** Part of the archive to include, according to the flags; undefined if no part is included. */
+/** Returns the part of the archive that the flags include, or undefined if they include none. */
 export function archiveFlags(flags: ArchiveFlags, env: Environment) {
   const { withArchive, archived, archive } = flags
   if (withArchive !== true && archived === undefined) {
@@ -187,7 +187,7 @@ function loadedTable(name: string): string {
   return `pg_temp.archived_${name}`
 }
 
-/** Adds temporary tables that inherit from the database's tables. On this connection, every query reads both tables. */
+/** Adds temporary tables that inherit from the database's tables, so that queries on this connection read both. */
 async function addTables(client: PoolClient, tables: readonly string[]): Promise<void> {
   // The buffer size can only be set before the connection's first temporary table is created.
   await client.query("set temp_buffers = '64MB'").catch(() => undefined)
@@ -276,7 +276,7 @@ async function planQuestion(client: PoolClient, text: string) {
     const explain = { text: `explain (verbose, format json) ${question}`, queryMode: 'extended' }
     const plan: pg.QueryResult<{ 'QUERY PLAN': readonly { Plan: Step }[] }> =
       await client.query(explain)
-    // All words in the scans of each temporary table, which include all columns that the query reads.
+    // Words in the scans of each temporary table, including all columns that the query reads.
     const words = new Map<string, Set<string>>()
     for (const { Plan: step } of plan.rows[0]?.['QUERY PLAN'] ?? []) gatherWords(step, words)
     const called = wordsOf(plan.rows)
@@ -304,7 +304,7 @@ function gatherWords(step: Step, words: Map<string, Set<string>>): void {
   for (const each of below) gatherWords(each, words)
 }
 
-/** Collects the words in a value, and the marker for a whole row. */
+/** Collects the words in a value, and `.*`, which marks a whole row. */
 function wordsOf(said: unknown): ReadonlySet<string> {
   const found = JSON.stringify(said).toLowerCase()
   return new Set([...found.matchAll(/\w+|\.\*/g)].map(([word]) => word))

@@ -50,7 +50,7 @@ export async function runCadence({ options, env, closers }: Call<CadenceOptions>
 function longestOf(text: string): number {
   const days = /^\d{1,3}d$/.test(text) ? Number.parseInt(text, 10) : 0
   if (days >= 1 && days <= 365) return days
-  throw new Misuse(`expected --longest to be a number of whole days from 1d to 365d, got ${text}`)
+  throw new Misuse(`expected --longest to be a whole number of days from 1d to 365d, got ${text}`)
 }
 
 function shareOf(text: string): number {

@@ -12,7 +12,7 @@ interface FirstTenOrder {
   readonly api: string
   /** If true, only answers from the list's own runs are used, as if there were no other lists. */
   readonly own: boolean
-  /** If true, the top tens are stored. Each night needs two months of top tens, and computing them is slow. */
+  /** If true, the top tens are stored. Each night needs two months of top tens, which are slow to compute. */
   readonly store: boolean
 }
 
@@ -24,7 +24,7 @@ interface SeenQuery {
   readonly first_tens: Buffer
 }
 
-/** Reads, in one snapshot, the top tens of all answers to the queries that a list contained when it was last read. */
+/** Reads, in one snapshot, the top tens of all answers to the queries in the newest version of a list. */
 export function readFirstTens(db: Database, order: FirstTenOrder) {
   return db.transaction().execute(async (trx) => {
     // Two months of answers for a large list are sorted in memory rather than on disk.
@@ -94,7 +94,7 @@ function membersOf({ list, own }: FirstTenOrder) {
       )`
 }
 
-/** Selects the newest readable answer to each member of the list for each night. */
+/** Selects the newest readable answer to each query in the list for each night. */
 function answersOf({ list, since, until, origin, api, own }: FirstTenOrder) {
   return sql`
     select distinct on (tasks.query_id, runs.run_date)

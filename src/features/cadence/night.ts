@@ -7,7 +7,7 @@ import { dayMs, formatDate } from '../../base/time/zone.ts'
 
 export interface KnownQuery {
   readonly id: string
-  /** Constant number from 0 to 1 for rounding the interval, so that similar queries are due on different nights. */
+  /** Constant from 0 to 1 for rounding the interval, so that similar queries are due on different nights. */
   readonly spread: number
   /** For each answer from earlier nights, a comparison with the previous answer; oldest first. */
   readonly steps: readonly Comparison[]
@@ -23,10 +23,10 @@ export interface CadenceRules {
   readonly share: number
 }
 
-/** Maximum share of the cost of daily buying: one half, minus a margin for queries that are new or bought early. */
+/** Maximum cost relative to daily buying: one half, minus a margin for queries that are new or bought early. */
 export const usualShare = 0.48
 
-/** Number of nights for which a query is observed, and bought every night, before it may be skipped. */
+/** Number of nights on which a new query is always bought before it may be skipped. */
 const newNights = 5
 
 interface CadenceDecision {
@@ -34,12 +34,12 @@ interface CadenceDecision {
   readonly interval: number
   /** First day on which the query is due to be bought. */
   readonly due: number
-  /** True if the query could be skipped, but is bought as a sample to measure the moves that skipping misses. */
+  /** True if the query could be skipped, but is bought as part of a sample that measures missed moves. */
   readonly byChance: boolean
   readonly why: string
 }
 
-/** Decides for each query whether it is bought on a night. The same facts always give the same decisions. */
+/** Decides which queries are bought on a night. The same facts always give the same decisions. */
 export function decideNight(
   queries: readonly KnownQuery[],
   today: number,
@@ -62,7 +62,7 @@ export function decideNight(
     const { id, due } = decision
     if (due <= today) return decision
     if (woken.has(id)) {
-      const why = 'a query that shows the same pages has moved since this query was asked'
+      const why = 'a query with the same pages has moved since this query was asked'
       return { ...decision, interval: 1, due: today, why }
     }
     return { ...decision, byChance: drawnFrom(list, id, String(today)) < chanceShare }
@@ -92,7 +92,7 @@ function whyOf(steps: readonly Comparison[], rate: number): string {
   return `${changed} in ${count(steps.length, 'comparison')}: expected to change ${often}`
 }
 
-/** Finds skipped queries to buy early, because a query that shares their pages has moved since their last answer. */
+/** Finds skipped queries to buy early, because pages of a related query have moved since their last answer. */
 function wokenIn(
   queries: readonly KnownQuery[],
   decisions: readonly CadenceDecision[],
@@ -117,7 +117,7 @@ interface Paced extends Pick<KnownQuery, 'spread'> {
   readonly rate: number
 }
 
-/** With this minimum patience, a query that changes once in a hundred nights is bought every three or four nights. */
+/** At this minimum, a query that changes once in a hundred nights is bought every three or four nights. */
 const leastPatience = 0.75
 
 /**
@@ -129,7 +129,7 @@ function intervalFor({ rate, spread }: Paced, patience: number, longest: number)
   return Math.min(Math.max(nights, 1), Math.max(longest, 1))
 }
 
-/** Finds the smallest patience with which a list's purchases stay within the allowed share of daily buying. */
+/** Finds the lowest patience that keeps a list's purchases within the allowed share of daily buying. */
 function patienceFor(
   queries: readonly Paced[],
   { longest, share }: Pick<CadenceRules, 'longest' | 'share'>,
@@ -190,7 +190,7 @@ function estimate(
 
 /** Minimum number of shared top-ten pages that makes two queries related. */
 const leastShared = 4
-/** Pages in more answers than this number, such as home pages, do not make queries related. */
+/** Pages in more than this many answers, such as home pages, do not make queries related. */
 const mostAnswers = 50
 
 interface Shelf {
@@ -216,7 +216,7 @@ function openShelves(shelves: readonly Shelf[]): (shelf: Shelf) => readonly stri
   }
 }
 
-/** Share of the skippable queries that are bought every night as a sample, to measure the missed moves. */
+/** Share of skippable queries that are bought each night as a sample, to estimate the missed moves. */
 const chanceShare = 0.05
 
 /** Computes a pseudo-random number from 0 to 1. The same words always give the same number. */
@@ -229,7 +229,7 @@ export function drawnFrom(...words: readonly string[]): number {
 export interface FirstTen {
   /** Date of the night, in days since 1970-01-01. */
   readonly day: number
-  /** Greatest position in the answer. Nothing is known about pages below this position. */
+  /** Last position in the answer. Nothing is known about pages below this position. */
   readonly depth: number
   /** Pages at positions 1 to 10, best first, each represented by a number. */
   readonly pages: readonly number[]
@@ -244,7 +244,7 @@ const firsts = 10
 export function movesBetween(before: FirstTen, after: FirstTen) {
   const places = Math.min(firsts, before.depth, after.depth)
   if (places < 1) return null
-  // Answers with the same pages share one array, so this comparison is fast in the usual case that nothing changed.
+  // Answers with the same pages share one array, so this comparison is fast if nothing changed, as is usual.
   if (before.pages === after.pages) return { entered: [], left: [] }
   // Ten positions may contain eleven pages if two pages share a position.
   const end = places < firsts ? places : Infinity

@@ -18,7 +18,7 @@ export interface CadenceReceipt {
   readonly by_chance: number
   readonly credits: number
   readonly credits_saved: number
-  /** Sampled queries that were compared with their previous answer, and the number of moved queries among them. */
+  /** Number of sampled queries whose answers could be compared, and the number of these queries that moved. */
   readonly compared: number
   readonly moved: number
 }
@@ -27,7 +27,7 @@ export function readCadenceReceipts(db: Database) {
   return readRows<CadenceReceipt>(db, 'read_resting_lists', { nights: 28 })
 }
 
-/** A night of an adaptive list, possibly from before the list became adaptive. */
+/** Cost of one night of an adaptive list. The list may have become adaptive later. */
 export interface CadenceNightCost {
   readonly list: string
   readonly run_date: string

@@ -24,8 +24,8 @@ export function memoryOf(longest: number): number {
 }
 
 /**
- * Decides all nights again. Returns, for each night, the number of queries that a daily cadence would buy, and the
- * queries that an adaptive cadence would buy, of which some are a random sample.
+ * Decides all nights again. For each night, returns the number of queries that a daily cadence would buy, and the
+ * queries that an adaptive cadence would buy, including a random sample.
  */
 export function replayNights(histories: readonly QueryHistory[], rules: CadenceRules) {
   const memory = memoryOf(rules.longest)
@@ -76,10 +76,10 @@ export function knownOf(list: string, id: string, firstTens: readonly FirstTen[]
   return { id, spread: drawnFrom(list, id), steps, last, before }
 }
 
-/** Maximum delay, in nights compared with daily buying, at which a move counts as seen in time. */
+/** Maximum delay in nights, relative to daily buying, for a move to count as seen in time. */
 const inTimeNights = 2
 
-/** Adds up a replay's nights for the given queries. Each query's moves form one cluster. */
+/** Summarizes a replay's nights for the given queries. Each query's moves form one cluster. */
 export function sumUp(
   histories: readonly QueryHistory[],
   nights: readonly ReplayedNight[],
@@ -107,7 +107,7 @@ export function sumUp(
     in_time: inTime,
     late: lates.length - inTime,
     never: held.length - lates.length,
-    /** Longest delay of a move, in nights; null if no move was seen. */
+    /** Longest delay until a move was seen, in nights; null if none was seen. */
     latest: lates.length === 0 ? null : lates.reduce((most, late) => Math.max(most, late), 0),
     seen_in_time: shareOf(held, ({ late }) => late !== null && late <= inTimeNights),
     never_seen: shareOf(held, ({ late }) => late === null),
@@ -126,7 +126,7 @@ interface Move extends Omit<Change, 'since'> {
   readonly late: number | null
 }
 
-/** Finds all moves in the histories, and how late each move is seen if only the given purchases are made. */
+/** Finds all moves in the histories, and each move's delay if only the given purchases are made. */
 export function movesSeen(
   histories: readonly QueryHistory[],
   nights: readonly ReplayedNight[],
@@ -136,7 +136,7 @@ export function movesSeen(
   const place = new Map(nights.map(({ day }, index) => [day, index]))
   return histories.flatMap(({ id, firstTens }) => {
     const bought = firstTens.filter(({ day }) => asked.get(id)?.has(day) === true)
-    // Each move is matched to the newest seen move that fits, if any.
+    // Matches each move to the newest observed move that fits, if any.
     const left = [...changesOf(bought)]
     const judged = changesOf(firstTens)
       .toReversed()
@@ -172,7 +172,7 @@ function changesOf(firstTens: readonly FirstTen[]): readonly Change[] {
   })
 }
 
-/** Estimates how many of the `resting` queries had a missed move, from a random sample of the skippable queries. */
+/** Estimates from a random sample how many of the `resting` queries had a move that was missed. */
 export function unseenOf({ resting, drawn, moved }: Record<'resting' | 'drawn' | 'moved', number>) {
   const share = wilson(moved, drawn)
   return {
@@ -209,7 +209,7 @@ function lower(share: number, many: number): number {
   return Math.max(0, (2 * many * share + z * z - 1 - root) / (2 * (many + z * z)))
 }
 
-/** Wilson's interval for clusters. A query's moves tend to be delayed together, so they are not independent. */
+/** Wilson interval for clusters. A query's moves tend to be delayed together, so they are not independent. */
 function clustered(clusters: readonly { some: number; many: number }[]): Bounds {
   const held = clusters.filter(({ many }) => many > 0)
   const many = held.reduce((sum, one) => sum + one.many, 0)

@@ -62,7 +62,7 @@ interface Starts {
 
 interface HistoryWanted extends Pick<History, 'nights' | 'signal' | 'report'> {
   readonly faults: boolean
-  /** True for the history that the demo creates without flags. */
+  /** True for the history that the demo creates by default. */
   readonly first: boolean
   readonly cadence: boolean
 }
@@ -101,7 +101,7 @@ export async function runDemo(
   return summary.finish === 'completed' ? exits.done : exits.failures
 }
 
-/** Buys the nights' answers from a separate service, which injects faults if `--faults` or no flag is given. */
+/** Buys the nights' answers from a separate service that injects faults with `--faults` or without flags. */
 async function runHistory(
   mill: Mill,
   { faults, first, cadence, ...options }: HistoryWanted,
@@ -119,7 +119,7 @@ async function runHistory(
   const supplier = { ...mill.supplier, account }
   const api = async () => ({ url: new URL(service.url), key: new Secret(service.key) })
   return runNights(
-    // Answers from another address and account are still marked as sandbox.
+    // Answers are marked as sandbox even though the address and the account differ.
     { ...mill, supplier, api },
     {
       ...{ ...options, list, stage, purpose: faults ? purposeOf : onePurpose, rests: cadence },
@@ -246,7 +246,7 @@ interface MonthStage {
   readonly change: (credits: number) => void
 }
 
-/** Minimum number of nights that leaves room for all faults and for the normal nights before them. */
+/** Minimum number of nights needed for all faults and for the normal nights before them. */
 const leastNights = 12
 
 const usualNights = 4
@@ -266,7 +266,7 @@ function onePurpose(night: number, nights: number): Purpose | null {
 
 const spentByOthers = 25
 
-/** Half of the credits for the nights, five spare nights and other users. The rest is added halfway through. */
+/** Half of the credits needed by the nights, five spare nights and other users. The other half is added halfway. */
 function supplyOf(nights: number, queries: number): number {
   return Math.ceil(((nights + 5) * queries + spentByOthers) / 2)
 }

@@ -1,4 +1,4 @@
-// Selects the related searches to add: only new ones that pass the filters, most promising first.
+// Selects the related searches to add: new searches that pass the filters, most promising first.
 
 import { Misuse, reasonOf } from '../../base/errors.ts'
 import type { Query } from '../../base/query.ts'
@@ -11,7 +11,7 @@ export interface SelectionRules {
   readonly there: Iterable<Query>
   readonly scripts: ReadonlySet<string>
   readonly price: (query: Query) => number
-  /** Maximum expected cost of all selected related searches together. */
+  /** Maximum total cost expected for the selected related searches. */
   readonly credits: number
 }
 
@@ -76,7 +76,7 @@ export interface TypedFilter {
   readonly not?: readonly string[]
 }
 
-/** Builds a filter. A text passes if it matches at least one --match (if any is given) and no --not. */
+/** Builds a filter. A text passes if it matches a --match pattern (if any are given) and no --not pattern. */
 export function readFilter({ match = [], not = [] }: TypedFilter): TextFilter {
   const fits = match.map((typed) => readPattern('match', typed))
   const spoils = not.map((typed) => readPattern('not', typed))
@@ -117,7 +117,7 @@ function holdsAll(words: readonly string[]): TextFilter {
 }
 
 const latin = 'Latin'
-/** Scripts by their Unicode names. Scripts that are used together in one language form one group. */
+/** Scripts, keyed by Unicode name. Scripts that are used together in one language form one group. */
 const knownScripts: readonly (readonly [string, RegExp])[] = [
   // Chinese and Japanese share characters, so the language of a short text can't be determined.
   ['Han', /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Bopomofo}]/u],
@@ -141,7 +141,7 @@ export function scriptsOf(texts: Iterable<string>): ReadonlySet<string> {
   return found
 }
 
-/** True if a text is written in a list's scripts. The text may contain Latin names, but not consist only of them. */
+/** True if a text is written in a list's scripts. Latin names are also allowed, but not alone. */
 export function writtenLike(text: string, list: ReadonlySet<string>): boolean {
   const own = [...scriptsOf([text])]
   if (own.some((script) => script !== latin && !list.has(script))) return false

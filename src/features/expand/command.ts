@@ -85,11 +85,11 @@ function foundLines(found: Takeable, { list, credits }: ExpandOrder): string[] {
   const more = queries.length - shown.length
   const whose = found.from === 0 ? `the list ${JSON.stringify(list)}` : `round ${found.from}`
   return [
-    `from        ${count(answered, 'answer')} of ${whose}, which contain ${count(candidates, 'related search')} that you have never asked`,
+    `from        ${count(answered, 'answer')} of ${whose}, which contain ${count(candidates, 'related search')} that you have never bought`,
     `looked at   ${formatNumber(looked)}, most promising first${leftOutNote(found)}`,
     queryTable(shown),
     ...(more > 0 ? [`and ${formatNumber(more)} more`] : []),
-    `cost        ${costLine(found)}; all rounds together use at most ${formatNumber(credits)}`,
+    `cost        ${costLine(found)}; all rounds together use at most ${count(credits, 'credit')}`,
     balanceLine(found),
   ]
 }
@@ -131,7 +131,7 @@ function leftOutNote({ leftOut }: Pick<Takeable, 'leftOut'>): string {
 function costLine({ preview: { queries, estimate } }: Takeable): string {
   const calls = count(queries, 'call')
   if (estimate.credits === null) {
-    return `${calls}, unknown: no answer in this price class has been paid for yet`
+    return `${calls} at an unknown cost: no answer in this price class has been paid for yet`
   }
   return `${calls}, about ${count(estimate.credits, 'credit')}, at most ${formatNumber(estimate.worst ?? 0)}`
 }
@@ -181,7 +181,7 @@ function outcomeLines(outcome: ExpandOutcome, order: ExpandOrder): string[] {
       const texts = count(found?.looked ?? 0, 'related text')
       const leftOut = found === null ? '' : leftOutNote(found)
       return [
-        `nothing is left to buy; the answers to the list ${JSON.stringify(order.list)} contain ${texts} that you have never asked${leftOut}`,
+        `nothing is left to buy; the answers to the list ${JSON.stringify(order.list)} contain ${texts} that you have never bought${leftOut}`,
       ]
     }
     default:

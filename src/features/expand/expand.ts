@@ -137,7 +137,7 @@ async function take(expansion: Expansion, step: TakeStep): Promise<ExpandOutcome
   if (queries.length === 0) return { ...outcome, kind: found.short ? 'spent' : 'exhausted' }
   prompts.show(found)
   if (prompts.preview) return { ...outcome, kind: 'previewed' }
-  // Queries are divided into priority bands. If purchases stop early, the least promising queries remain.
+  // Divides the queries into priority bands, so that the least promising queries are bought last.
   const taken = queries.map((query, index) => {
     return { ...query, priority: priorities.usual + Math.floor((index * bands) / queries.length) }
   })
@@ -185,7 +185,7 @@ export function nextRound({ rounds, busy, depth, left, price }: RoundsState) {
   // Workers have not yet bought answers to all added queries.
   if (busy || rounds.some(({ open }) => open > 0)) return { kind: 'wait', round: done } as const
   if (left < price) return { kind: 'spent' } as const
-  // Added queries were never bought, because planning was interrupted or credits ran out. They are planned first.
+  // Added queries that were not bought, because planning was interrupted or credits ran out, are planned first.
   const queries = rounds.reduce((sum, { unplanned, unasked }) => sum + unplanned + unasked, 0)
   if (queries > 0) return { kind: 'again', round: done, queries } as const
   if (done >= depth) return { kind: 'take', from: 0, until: depth - 1, share: left } as const
@@ -255,7 +255,7 @@ async function readState({ db, supplier }: Pick<Mill, 'db' | 'supplier'>, order:
   }
 }
 
-/** Finds the ids of both lists; 0 for a target list that does not exist yet. Rejects a list with another purpose. */
+/** Finds the ids of both lists; 0 for a target list that does not exist yet. Rejects unsuitable lists. */
 async function findLists(db: Database, order: ExpandOrder) {
   await expectList(db, order.list)
   const list = (await knownList(db, order.list))?.id
@@ -272,11 +272,11 @@ async function findLists(db: Database, order: ExpandOrder) {
   const { id: into, source } = (await knownList(db, order.into)) ?? { id: 0, source: '' }
   if (source === '') return { list, into }
   throw new Misuse(
-    `expected ${JSON.stringify(order.into)} to be an unused name for the new list, got the name of the list read from ${source}; choose another name with --as`,
+    `the list name ${JSON.stringify(order.into)} is already used for the list read from ${source}; choose another name with --as`,
   )
 }
 
-/** Returns a function that estimates a price: at least one credit, so that the budget is used up eventually. */
+/** Returns a function that estimates a price of at least one credit, so that the budget is eventually used up. */
 function expectedPrice({ costs }: Funds): (query: Query) => number {
   const known = new Map(costs.map((cost) => [cost.class, cost]))
   return (query) => {

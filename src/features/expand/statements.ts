@@ -1,4 +1,4 @@
-// Database statements about expansions: the rounds of an expansion, and the related searches that are candidates.
+// Database statements for expansions: their rounds, and the related searches that are candidates.
 import type { Database, Transaction } from '../../base/database/database.ts'
 import { countOf, sql } from '../../base/database/kysely.ts'
 import { lockName } from '../../base/database/lock.ts'
@@ -43,7 +43,7 @@ export async function readRounds(db: Database, { into, origin }: Expanding) {
     .execute()
 }
 
-/** Credits that the list's runs have used or reserved. For calls with an unknown cost, the reserved credits count. */
+/** Credits that the list's runs have used or reserved. If a call's cost is unknown, its reserved credits count. */
 export async function readUsed(db: Database, { into, origin }: Expanding): Promise<number> {
   const { used } = await db
     .selectFrom('runs')
@@ -147,7 +147,7 @@ export async function lowerBudget(db: Database, expanding: Expanding, credits: n
   })
 }
 
-/** Error for a plan with queries that another process has planned or changed in the meantime. */
+/** Thrown if another process has planned or changed the same queries in the meantime. */
 export class TakenElsewhere extends Error {}
 
 /**
@@ -233,7 +233,7 @@ export interface FrontierRound extends Pick<
   readonly domains: number
 }
 
-/** Reads all answered rounds of all expanded lists, from answers with the origins that are shown. */
+/** Reads all answered rounds of all expanded lists. Counts only answers from the shown origins. */
 export function readFrontierRounds(db: Database) {
   return readRows<FrontierRound>(db, 'read_answered_rounds', {})
 }
@@ -244,14 +244,14 @@ export interface FrontierSources {
   readonly list: number
   /** Id of the target list; 0 if it does not exist yet. */
   readonly into: number
-  /** First and last round whose answers are used. 0 is the list itself, and 1 the round of the first added queries. */
+  /** First and last round whose answers are used. Round 0 is the list itself, and round 1 added the first queries. */
   readonly from: number
   readonly until: number
   readonly origin: string
   readonly api: string
 }
 
-/** A related search that is not on the lists yet, in the form of a query. */
+/** A related search that the lists do not contain yet, as a query. */
 export interface RelatedQuery extends Query {
   readonly round: number
   readonly from_query: string

@@ -62,7 +62,7 @@ async function preview(db: Database, flags: ForgetFlags): Promise<Exit> {
     return exits.done
   }
   print(
-    `${found.said}: nothing was changed. The following rows would be deleted or emptied, at most:`,
+    `${found.said}: nothing was changed. At most the following rows would be deleted or emptied:`,
   )
   for (const { q, location, hl, gl, num, device } of found.queries) {
     print(`  ${[JSON.stringify(q), location, hl, gl, num, device].filter(Boolean).join(', ')}`)
@@ -136,11 +136,11 @@ export function blockerSentence(subject: Forgettable, way: Blockers): string | n
     return `expected no open run with ${what}, got run ${run}${more}; finish the run (${npmRun('work --')} --drain), or cancel it: ${npmRun('cancel --')} --run ${run} --yes`
   }
   if (way.calls > 0) {
-    return `expected no answer to ${what} to be pending, got ${count(way.calls, 'call')} in flight or lost less than 10 minutes ago; try again in 10 minutes`
+    return `expected no recent calls for ${what}, got ${count(way.calls, 'call')} in flight or lost less than 10 minutes ago; try again in 10 minutes`
   }
   const [schedule] = way.schedules
   if (schedule === undefined) return null
-  return `expected no schedule that would read ${what} again, got ${schedule}; remove its line from the schedules file, or set its column "on" to no, and try again when the scheduler has read the file (${npmRun('nightly --')} --show)`
+  return `the schedule ${schedule} would read ${what} again; remove its line from the schedules file, or set "on" to no in that line, and try again after the scheduler has read the file (${npmRun('nightly --')} --show)`
 }
 
 /** Notes on data that remains in the database, and on data that this command can't reach. */
@@ -152,7 +152,7 @@ async function notesOf(db: Database, subject: Forgettable): Promise<readonly str
     'the ledger keeps every call and run with its cost, but without the query',
     `the sums of finished days are deleted, and are computed again by ${npmRun('nightly')} or ${npmRun('rebuild --')} --days`,
     'a query that is enqueued again counts as new and is bought again; if a list file still contains the query, the query is added again when the file is read',
-    'remove these yourself: files of lists and settings, exports, reports, backups, copies of the archive, logs, MILL_HOME/spool on each host, tables that analysts created in the schema scratch, and the data that the search service keeps',
+    'remove these yourself: list and settings files, exports, reports, backups, copies of the archive, logs, MILL_HOME/spool on each host, tables that analysts created in the scratch schema, and data kept by the search service',
   ]
 }
 

@@ -25,7 +25,7 @@ import {
   touched,
 } from './texts.ts'
 
-/** Tables with a list's data about its queries, in the order of deletion. The list's members come last. */
+/** Tables with data about a list's queries, in the order of deletion. The list's members come last. */
 const mentionTables = ['list_query_history', 'cadences', 'cadence_draws', 'list_queries'] as const
 
 type OnDeleted = (gone: DeletedRows) => void
@@ -71,7 +71,7 @@ function queriesOf(db: Database, subject: Forgettable) {
   return db.selectFrom(queries.as('gone')).select('query_id')
 }
 
-/** Selects the rows in which answers suggest a query as a related search, and these answers' stored bodies. */
+/** Selects the rows for answers that suggest a query as a related search, and the stored bodies of these answers. */
 function relatedRows(db: Database, q: string) {
   const rows = db
     .selectFrom('search_related_searches')
@@ -108,7 +108,7 @@ export async function forgetSubject(db: Database, subject: Forgettable, onDelete
 /** Marks a list as forgotten after its data was deleted; returns false if the list was read again in the meantime. */
 export async function sealList(db: Database, list: List): Promise<boolean> {
   const ended = await patiently(() => db.transaction().execute((trx) => endList(trx, list)))
-  // Sums that were stored in the meantime contain the list name.
+  // Deletes sums stored in the meantime, which contain the list name.
   await clearDays(db)
   return ended
 }
@@ -259,8 +259,8 @@ async function nextPortion(trx: Transaction<DB>): Promise<DeletedRows | null> {
     .limit(answersAtOnce)
     .execute()
   const answers = found.map(({ id }) => id)
-  // The tasks of these answers or, if there are none, the tasks without an answer. The statement searches run by run,
-  // because the unique key starts with the run.
+  // Reads the tasks of these answers or, if `answers` is empty, tasks without an answer. The statement searches run by
+  // run, because the unique key starts with the run.
   const most = answers.length === 0 ? tasksAtOnce : null
   const pending = await readRows<{ id: number }>(trx, 'pending_tasks', { queries, answers, most })
   if (answers.length === 0 && pending.length === 0) return endQueries(trx, queries)
@@ -329,7 +329,7 @@ async function forgetTasks(trx: Transaction<DB>, tasks: readonly number[]): Prom
   }
 }
 
-/** Deletes unused queries. Locks out other writers, because a list that is being planned could refer to a query. */
+/** Deletes unused queries. Locks out other writers, because a list that is being planned could use a query. */
 async function endQueries(trx: Transaction<DB>, queries: readonly string[]): Promise<DeletedRows> {
   await sql`set local lock_timeout = '1s'`.execute(trx)
   await sql`lock table queries in share row exclusive mode`.execute(trx)
@@ -344,7 +344,7 @@ async function endQueries(trx: Transaction<DB>, queries: readonly string[]): Pro
     })
     .execute()
   const gone = await removeQueries(trx, await findUnused(trx, queries))
-  // The deleted entries include queries with an open task, because these queries are in use again.
+  // Entries for queries with an open task are deleted too, because these queries are in use again.
   await trx.deleteFrom('forgetting_queries').where(oneOf('query_id', queries)).execute()
   return gone
 }
@@ -391,7 +391,7 @@ async function removeQueries(trx: Transaction<DB>, ends: readonly string[]): Pro
   return { ...gone, ...(await removeFrom(trx, ['queries'], oneOf('id', ends))) }
 }
 
-// Entry in the table of words to delete. After an interruption, only this entry shows that the sums must be deleted.
+// Marker row in `forgetting_words`. After an interruption, only this row shows that the sums must be deleted.
 const mark = { kind: 'finished_days', id: nobody } as const
 
 async function markDays(db: Database): Promise<void> {
@@ -418,7 +418,7 @@ async function clearDays(db: Database): Promise<void> {
 
 const portion = 5000
 
-/** Deletes the rows that meet a condition in portions; returns the number of deleted rows. */
+/** Deletes the rows that meet a condition, in batches. Returns the number of deleted rows. */
 async function clear(db: Database, table: keyof DB, where: Expression<SqlBool>): Promise<number> {
   const place = sql.ref<string>('ctid')
   const some = db.selectFrom(table).where(where).limit(portion).select(place.as('place'))

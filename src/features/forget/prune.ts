@@ -1,4 +1,4 @@
-// Deletes old raw bodies, and nothing else.
+// Deletes only old raw bodies.
 
 import { npmRun } from '../../base/cli/commands.ts'
 import { type Call, printJson, say, addYesHint } from '../../base/cli/command.ts'
@@ -18,7 +18,7 @@ export async function prune({ options, env, closers }: Call<PruneOptions>): Prom
   const olderMs = readDuration(options.older ?? '')
   if (olderMs === null) {
     throw new Misuse(
-      `expected --older with an age like 90d, got ${options.older ?? 'nothing'}; run: ${npmRun('prune --')} --older 90d`,
+      `expected --older to be an age like 90d, got ${options.older ?? 'nothing'}; run: ${npmRun('prune --')} --older 90d`,
     )
   }
   const config = readConfig(env)
@@ -33,14 +33,13 @@ export async function prune({ options, env, closers }: Call<PruneOptions>): Prom
   )
   if (unread > 0) {
     say(
-      `${unread} of them ${dry ? 'belong' : 'belonged'} to answers that could not be parsed, which ${npmRun('reparse')} cannot repair without the bodies`,
+      `${unread} of them ${dry ? 'belong' : 'belonged'} to answers that could not be parsed; without the bodies, ${npmRun('reparse')} cannot repair them`,
     )
   }
   return exits.done
 }
 
-// Number of bodies per transaction. The number is small enough that settlements do not noticeably wait for locks or the
-// disk.
+// Number of bodies per transaction, small enough that settlements do not noticeably wait for locks or the disk.
 const batch = 2000
 
 /** Counts the bodies that `pruneBodies` would delete. Unreadable answers can't be parsed again without their bodies. */
@@ -59,7 +58,7 @@ export function countBodies(db: Database, olderMs: number) {
     .executeTakeFirstOrThrow()
 }
 
-/** Deletes old bodies in small transactions; returns their number. The limit is recorded first, to keep it fixed. */
+/** Deletes old bodies in small transactions; returns their number. Stores the limit first, so that it stays fixed. */
 export async function pruneBodies(db: Database, olderMs: number): Promise<number> {
   const { id: pruning } = await db
     .insertInto('prunings')

@@ -1,4 +1,4 @@
-// Finds the subject of a forget command, the obstacles to forgetting the subject, and the data that remains.
+// Finds the subject of a forget command, the obstacles to deleting its data, and the data that remains.
 
 import { clockBefore } from '../../base/database/clock.ts'
 import type { Database } from '../../base/database/database.ts'
@@ -23,7 +23,7 @@ export type Forgettable =
   | { readonly kind: 'list'; readonly list: List }
   | { readonly kind: 'query'; readonly q: string; readonly ids: readonly string[] }
 
-/** True for a row whose column holds one of the given values. The list of values may be empty. */
+/** True if the column contains one of the given values. The list of values may be empty. */
 export function oneOf(
   column: AnyColumn<DB, keyof DB> | `${string}.${AnyColumn<DB, keyof DB>}`,
   values: readonly (string | number)[],
@@ -64,10 +64,10 @@ export function aloneIn(list: number) {
 /** Obstacles: unfinished runs, calls whose answer may still arrive, and schedules that would read a list again. */
 export type Blockers = Awaited<ReturnType<typeof readBlockers>>
 
-/** Maximum delay of a late answer. The call, the server's grace period and storing the answer take far less time. */
+/** Maximum delay of a late answer. The call, the server's grace period and the database write take far less time. */
 const lateAnswersMs = 10 * 60_000
 
-/** Finds the obstacles to forgetting a subject. For queries, the obstacles are runs and calls with these queries. */
+/** Finds the obstacles to forgetting a subject. For queries, only runs and calls with these queries are obstacles. */
 export async function readBlockers(db: Database, subject: Forgettable) {
   const all = db.selectFrom('runs as r').where((eb) => {
     const tasks = eb.selectFrom('tasks as t').whereRef('t.run_id', '=', 'r.id')

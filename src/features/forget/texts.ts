@@ -46,7 +46,7 @@ function placeIn<T extends keyof DB>(
   return { table, where: where(eb), set: set?.(eb) ?? null }
 }
 
-/** A place in the database whose text is replaced as a whole. */
+/** A column in which each matching text is replaced completely. */
 function blanked<T extends keyof DB>(
   table: T,
   column: Extract<keyof DB[T], string>,
@@ -170,7 +170,7 @@ function ofList({ id, name }: List): readonly Place[] {
   ]
 }
 
-/** Changes or deletes all text outside of answers. Rows that triggers store about changed lines are deleted last. */
+/** Changes or deletes texts stored outside answers. Rows that triggers store during these changes are deleted last. */
 export async function forgetTexts(db: Database, subject: Forgettable): Promise<DeletedRows> {
   let gone: DeletedRows = {}
   for (const { table, where, set } of placesOf(subject)) {
@@ -235,10 +235,10 @@ export async function touched(db: Database, change: Compilable): Promise<number>
 }
 
 const waitMs = 250
-/** Together, the retries must last longer than it takes to plan a large list, which can be minutes. */
+/** Together, the retries must cover the time needed to plan a large list, which can be minutes. */
 const mostTries = 1_200
 
-/** Runs a batch, and retries it after a conflict with another writer of the same rows or with list planning. */
+/** Runs a batch, and retries it after conflicts with list planning or with other writes to the same rows. */
 export async function patiently<T>(change: () => Promise<T>): Promise<T> {
   for (let tries = 1; ; tries += 1) {
     try {

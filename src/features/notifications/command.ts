@@ -40,7 +40,7 @@ async function sendTest({ webhook }: Config, json: boolean): Promise<Exit> {
   const { ok, status, said } = posted
   if (json) printJson({ id, taken: ok, status, said })
   if (status === null) {
-    say(`error: ${said}; check the address, and whether this host can reach it`)
+    say(`error: ${said}; check that the address is correct and reachable from this host`)
     return exits.unreachable
   }
   const how = `as ${webhook.format}, ${webhook.secret === null ? 'not signed' : 'signed'}`

@@ -26,12 +26,12 @@ interface MetricsOptions {
   readonly more?: () => Promise<string>
 }
 
-/** Metrics by name, each with its meaning and its label name. Queries are not labels, because there are too many. */
+/** Metrics by name, each with its meaning and its label name. There are too many queries to use them as labels. */
 const described = {
   credits_remaining: ['Balance reported by the newest answer, minus the spending since then.'],
   credits_above_floor: ['Credits that can still be spent: the balance minus the floor in force.'],
   credits_held: ['Credits set aside for calls in flight and for calls that may have been charged.'],
-  credits_used_total: ["Credits used by all the account's calls so far."],
+  credits_used_total: ["Total credits used by the account's calls."],
   calls_in_flight: ['Calls in flight across all workers.'],
   account_stopped: ['1 while the account is stopped for this reason.', 'reason'],
   tasks_total: ['Tasks that this worker completed, by their final state.', 'state'],
@@ -44,7 +44,7 @@ const described = {
   ],
   nights_overdue: ['Nights that are due and have no outcome.'],
   last_good_night_timestamp_seconds: [
-    'Due time of the newest night of the schedule that ended with at least one readable answer.',
+    'Due time of the newest night that has ended with at least one readable answer, by schedule.',
     'schedule',
   ],
   nights_since_good: [
@@ -53,13 +53,13 @@ const described = {
   ],
   nights_suspect: ['Suspect runs of the list that ended in the last seven days.', 'list'],
   last_night_suspect: ["1 while the list's newest ended run is suspect.", 'list'],
-  forecast_day_credits: ['Credits forecast for the 24 hours after the last forecast.'],
+  forecast_day_credits: ['Expected credit use in the 24 hours after the last forecast.'],
   forecast_days_to_floor: [
     'Days until the credit floor is reached, according to the last forecast; absent if it is not reached within 30 days.',
   ],
   forecast_timestamp_seconds: ['Time of the last forecast.'],
   notices_waiting: ['Notices that the webhook has not accepted yet.'],
-  notices_given_up: ['Notices that were given up in the last day.'],
+  notices_given_up: ['Notices given up in the last day.'],
 } as const satisfies Record<string, readonly [help: string, label?: string]>
 
 /** Values of metrics: one number, or a number for each label. A metric with an unknown value (null) is omitted. */
@@ -174,7 +174,7 @@ async function accountFigures(
 }
 
 function taskFigures(db: Database): () => Promise<Figures> {
-  // Counting reads every open task, which is slow with millions of tasks, and scrapes are frequent.
+  // Counting millions of open tasks is slow, and scrapes are frequent.
   const countOpen = askSparingly(() => countOpenTasks(db))
   const readNewest = askSparingly(() => readSuccesses(db))
   return async () => {
@@ -251,7 +251,7 @@ export function askSparingly<T>(ask: () => Promise<T>, now = () => performance.n
   }
 }
 
-/** Reads the time at which each list's newest run with a readable answer ended, in seconds since 1970. */
+/** Reads the end of each list's newest run with a readable answer, in seconds since 1970. */
 function readSuccesses(db: Database) {
   return db
     .selectFrom('lists')

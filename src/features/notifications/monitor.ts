@@ -74,7 +74,7 @@ export async function startHealth(options: HealthOptions) {
   const server = createServer((request, response) => {
     void answer(options, request.url ?? '', response)
   })
-  // Prevents clients from keeping connections open: the number of connections is limited, and probes need them.
+  // Prevents clients from keeping connections open, because probes need the limited number of connections.
   server.requestTimeout = answerWithinMs
   server.maxConnections = 50
   await new Promise<void>((resolve, reject) => {

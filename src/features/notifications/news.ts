@@ -53,10 +53,10 @@ export function startNotices(
   }
 }
 
-// There might be no other process to send notices, so a single tick sends them, but ends before the next tick.
+// A single tick sends notices itself, because there may be no other process, but ends before the next tick.
 const sendWithinMs = 15_000
 
-/** Performs one check at the end of a tick. After a time limit, leaves the remaining notices to the next process. */
+/** Performs one check at the end of a tick. Notices not sent within a time limit are left to the next process. */
 export async function sendBeforeEnd({ db, config }: Pick<Mill, 'db' | 'config'>): Promise<void> {
   const { webhook, unattendedMs } = config
   if (webhook === null) return
@@ -109,7 +109,7 @@ export async function recordNews(trx: Database, since: Date, kinds: readonly str
   await trx.executeQuery(statement('take_news', parameters))
 }
 
-/** An event that `recordNews` does not find, in the form that is stored as a notice. */
+/** An event that `recordNews` cannot detect, in the form stored as a notice. */
 type SeenEvent = Record<'kind' | 'subject' | 'said', string> & { readonly fields: object }
 
 function overdueNotice({ schedule, dueAt, problem }: Overdue): SeenEvent {
@@ -134,14 +134,14 @@ function newFieldNotice({ found, ...about }: NewFields): SeenEvent {
   }
 }
 
-// This time exceeds the time limit for a receiver. After this time, another process sends the notices that a killed
-// process had claimed.
+// Time after which another process sends the notices that a killed process had claimed. Receivers have a shorter
+// time limit.
 const claimMs = 60_000
 const pausesMs = [5_000, 15_000, 60_000, 300_000, 900_000, 1_800_000] as const
 // A receiver that is down overnight is usually available again in the morning.
 const deliverForMs = dayMs
 
-/** Status codes that reject only the current notice. After any other failure, other notices would be rejected too. */
+/** Status codes that concern only the rejected notice. Any other failure would also affect the other notices. */
 const ownFault = new Set([400, 413, 422])
 
 /** Sends due notices one after another. Returns the reason for a failure, or null if nothing failed. */
@@ -159,12 +159,12 @@ async function deliver(db: Database, webhook: Webhook): Promise<string | null> {
     const usual = pausesMs[notice.tries - 1] ?? pausesMs.at(-1) ?? claimMs
     const waitMs = Math.max(failure.posted?.waitMs ?? 0, usual * (1 + Math.random() / 10))
     const gone = await putOffNotice(db, notice.id, { problem: failure.problem, waitMs })
-    problem = gone ? `${failure.problem}; a notice is given up after a day` : failure.problem
+    problem = gone ? `${failure.problem}; the notice was given up after a day` : failure.problem
     if (!ownFault.has(failure.posted?.status ?? 0)) return problem
   }
 }
 
-/** Sends a notice once. Returns null if the receiver accepted the notice, or else the reason and any reply. */
+/** Sends a notice once. Returns null if the receiver accepted the notice; otherwise, the reason and any reply. */
 async function tryOnce(webhook: Webhook, notice: Parameters<typeof post>[1]) {
   try {
     const posted = await post(webhook, notice)
@@ -271,7 +271,7 @@ export async function countNotices(db: Database) {
     .executeTakeFirstOrThrow()
 }
 
-/** Finds tasks that have been open for the given time without a live worker. Each such period is one event. */
+/** Finds tasks that have been open for the given time without a live worker. Each of these periods is one event. */
 async function readUnattended(db: Database, forMs: number): Promise<readonly SeenEvent[]> {
   const [found] = await readRows<{ since: Date }>(db, 'unattended_since', { for_ms: forMs })
   const tasks = found === undefined ? 0 : await countOpenTasks(db)

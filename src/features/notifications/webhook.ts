@@ -25,7 +25,7 @@ export async function post(webhook: Pick<Webhook, 'url' | 'secret' | 'format'>, 
     redirect: 'manual',
     signal: AbortSignal.timeout(answerWithinMs),
   }).catch((cause: unknown) => {
-    // Only the code or name of the error is shown, because its message contains the URL.
+    // Shows only the error's code or name, because the error's message contains the URL.
     const why = cause instanceof Error ? (codeOf(cause.cause) ?? cause.name) : 'an error'
     throw new Unreachable(`expected the webhook to respond, got ${why}`, { cause })
   })
@@ -40,14 +40,14 @@ export function refusalOf({ status }: Pick<Response, 'status'>): string {
 
 const shownBytes = 300
 
-/** Reads only the beginning of a reply, so that an endless reply is cut off. */
+/** Reads only the beginning of a reply, because a reply can be endless. */
 async function beginning({ body }: Response): Promise<string> {
   try {
     for await (const part of body ?? []) {
       return Buffer.from(part).subarray(0, shownBytes).toString('utf8').trim()
     }
   } catch {
-    // An error while reading is ignored: the status code has arrived, and the rest of the reply is not needed.
+    // Read errors are ignored, because the status code has already arrived.
   }
   return ''
 }

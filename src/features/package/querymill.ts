@@ -46,7 +46,7 @@ function wholeWords(typed: readonly string[]): readonly string[] {
 const [everyDay, ...others] = groups
 
 function buildProgram(load: Load): Command {
-  // The help lists only the everyday commands. For a misspelt word, the suggestions include all commands.
+  // The help lists only everyday commands, but suggestions for misspelt words include all commands.
   let isShown = false
   const program = new Command(programName)
   program
@@ -88,7 +88,7 @@ function buildProgram(load: Load): Command {
   return program
 }
 
-/** Adds a word that starts a command with preset flags. The command itself reads all further flags. */
+/** Adds a word that starts a command with preset flags. The command parses all other flags. */
 function addCommand(
   parent: Command,
   word: string,

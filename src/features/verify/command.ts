@@ -26,7 +26,7 @@ interface VerifyOptions {
 export type Verified = Awaited<ReturnType<typeof prove>>
 
 const sampleSize = 500
-/** Number of finished days whose sums are computed again, which takes as long as storing them did. */
+/** Number of finished days to recompute. Recomputing a day's sums takes as long as storing them. */
 const sampleDays = 7
 
 /** Searches the database for rows that violate a check. Prints each group of checks, and each account's credits. */
@@ -107,11 +107,11 @@ function creditsLine(account: Conservation): string {
   return `credits of ${account.account}: ${said.join(', ')}`
 }
 
-// Facts that the database can't prove. These facts are printed every time, so that nobody overestimates a clean result.
+// Facts that the database can't prove. They are always printed, so that a clean result is not overrated.
 const beyondProof = [
-  'whether the API charged the amounts in its answers; only the records of the API itself show the charges',
+  "whether the API charged the amounts that its answers report, which only the API's own records show",
   'consistent changes to a body, its rows, its call and the sums',
-  'which lines of a file were duplicates, if one line produced several queries',
+  'the duplicate lines of a file, if one line can produce several queries',
   'answers and calls that were removed together with all rows that refer to them',
 ]
 
@@ -180,7 +180,7 @@ function rowsOf(answer: Answer, q: string): AnswerRows {
   }
 }
 
-/** Normalizes a value to the form in which a column returns it. For example, negative zero becomes zero. */
+/** Converts a value to the form in which a column returns it. For example, negative zero becomes zero. */
 function plain(value: unknown): unknown {
   return JSON.parse(JSON.stringify(value))
 }
@@ -199,7 +199,7 @@ function pagesOf(answers: readonly Answer[]): ReadonlyMap<string, StoredPage> {
 
 type StoredPage = Awaited<ReturnType<typeof readPages>>[number]
 
-/** Reads answer bodies, with the figures stored with them, in batches: a random sample, or all answers (null). */
+/** Reads answer bodies and their stored figures in batches, for a random sample or for all answers (null). */
 async function* readProofs(db: Database, sample: number | null, size: number) {
   const drawn = sample === null ? null : await draw(db, sample)
   for (let after = 0; ;) {
@@ -269,7 +269,7 @@ async function countAnswers(db: Database) {
 
 export type Check = ReturnType<typeof checkOf>
 
-/** Runs the given work on one snapshot. Otherwise, rows that change between two queries would look like violations. */
+/** Runs the function on one snapshot. Otherwise, rows that change between two queries would look like violations. */
 export async function onSnapshot<T>(db: Database, look: (snapshot: Database) => Promise<T>) {
   return db
     .transaction()
@@ -323,7 +323,7 @@ function firstLine(text: string): string {
   return text.split(/\r?\n/, 1)[0] ?? ''
 }
 
-/** Ids of rows in `finished_days` that can be computed again, in random order. */
+/** Ids of the finished days that can be recomputed, in random order. */
 async function readFinishedDays(db: Database): Promise<readonly number[]> {
   const rows = await readRows<{ id: number }>(db, 'read_finished_days', {})
   return rows.map(({ id }) => id)

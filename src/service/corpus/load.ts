@@ -61,7 +61,7 @@ export async function loadShipped(pool: pg.Pool, file = shippedFile): Promise<nu
   const packed = readFileSync(file)
   const sha256 = hash('sha256', packed, 'hex')
   return await inTransaction(pool, async (client) => {
-    // The corpus is checked without the lock first, because it is usually loaded already.
+    // First checks without the lock, because the corpus is usually loaded already.
     if (await isLoaded(client, sha256)) return 0
     await client.query(lockCorpus)
     if (await isLoaded(client, sha256)) return 0
@@ -156,7 +156,7 @@ async function addLine(client: pg.PoolClient, text: string): Promise<string | nu
     if (error instanceof SyntaxError) return 'the line is not valid JSON'
     const [issue] = error instanceof z.ZodError ? error.issues : []
     if (issue !== undefined) return `${issue.path.join('.')}: ${issue.message}`
-    // Only errors in SQLSTATE classes 22, 23 and 54 are caused by the page.
+    // Only SQLSTATE classes 22, 23 and 54 indicate an error in the page.
     if (!/^(22|23|54)/.test(codeOf(error) ?? '')) throw error
     await client.query('rollback to savepoint page')
     return `PostgreSQL cannot index this page: ${reasonOf(error)}`

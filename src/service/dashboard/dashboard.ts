@@ -36,12 +36,12 @@ export function addDashboard(app: OpenAPIHono<DoorEnv>, parts: DashboardParts): 
     if (c.req.method === 'POST') checkForm(c, parts.publicUrl())
     await next()
   })
-  // The page that follows a form has the form's address, so users may reload or bookmark that address.
+  // The page shown after a form is sent has the form's address, which users may reload or bookmark.
   for (const shown of ['/dashboard', '/dashboard/keys']) app.get(shown, (c) => show(c, parts))
   addForms(app, parts)
   // On this page, customers enter their key to see their account's usage.
   app.get('/usage', (c) => c.html(renderUsageForm(), 200, pageHeaders))
-  // The dashboard uses this style sheet too, because the dashboard's own addresses may require the password.
+  // The dashboard also uses this style sheet, because its own addresses may require the password.
   app.get('/usage/style.css', (c) =>
     c.body(dashboardStyle, 200, { ...pageHeaders, 'content-type': 'text/css; charset=utf-8' }),
   )

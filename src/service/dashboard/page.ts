@@ -18,7 +18,7 @@ import { helpOf, reasons, type RefusalStatus, statusCode } from '../refusal.ts'
 type Html = ReturnType<typeof html>
 
 interface PageView {
-  /** The service's relative address, because a proxy may add a prefix to the paths. */
+  /** Relative path to the service, which a proxy may serve under a path prefix. */
   readonly root: string
   readonly title?: string
   readonly problem?: string | undefined
@@ -27,11 +27,11 @@ interface PageView {
 interface DashboardView extends PageView {
   readonly address: string
   readonly keys: readonly ListedKey[]
-  /** Search text for the keys, and the number of the page to list. */
+  /** Search text for the list of keys, and the number of the page to show. */
   readonly shown: { readonly word: string; readonly nth: number }
   readonly used: readonly KeyDay[]
   readonly issued?: IssuedKey | undefined
-  /** Identifies the form, so that a form that is sent twice creates only one key. */
+  /** Identifies the form, so that submitting it twice creates only one key. */
   readonly ticket: string
 }
 
@@ -158,7 +158,7 @@ function renderKey(path: string, one: ListedKey) {
   if (isRevoked(one)) return renderRow([...cells, name, 'revoked'], 'gone')
   const change = renderForm(`${path}/keys/${id}/change`, 'Save', [
     input('name', { value: name, maxlength: 100, 'aria-label': `Name of key ${id}` }),
-    limit('rate', `Requests per second of account ${account}`, {
+    limit('rate', `Requests per second for account ${account}`, {
       placeholder: 'no limit',
       value: rate ?? '',
     }),
@@ -167,7 +167,7 @@ function renderKey(path: string, one: ListedKey) {
   return renderRow([...cells, change, html`${state} ${renderMore(path, one)}`])
 }
 
-/** Renders the forms for less frequent changes. Revoking comes last, and must be confirmed. */
+/** Renders the forms for rare changes. The last form revokes the key, after confirmation. */
 function renderMore(path: string, { id, kind, account, plan, revoked_at: until }: ListedKey) {
   const rotate = renderForm(`${path}/keys/${id}/rotate`, 'Replace', [
     limit('grace', `Hours for which key ${id} stays valid`, { placeholder: '24' }),
@@ -195,7 +195,7 @@ function renderForm(action: string, button: string, fields: readonly Html[]) {
 
 const number = { inputmode: 'numeric', pattern: '[0-9]*' }
 
-/** Renders a field for a number, with a label for screen readers only. */
+/** Renders a number field with a label for screen readers only. */
 function limit(name: string, spoken: string, shown: { placeholder: string; value?: number | '' }) {
   return input(name, { ...number, ...shown, 'aria-label': spoken })
 }

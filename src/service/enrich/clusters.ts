@@ -21,7 +21,7 @@ export function labelClusters(
   isName: (text: string) => boolean,
 ): string[] {
   if (texts.length < 4) return []
-  // Two of many pages may share a phrase by chance, unless the phrase is a known name.
+  // Among many pages, two may share a phrase by chance, unless it is a known name.
   const leastShares = texts.length < 20 ? 2 : 3
   const asked = new Set(stemsOf(wordsOf(q)))
   const phrases = collect(texts).filter(({ documents, stems }) => {
@@ -72,7 +72,7 @@ const generic = new Set(
   ),
 )
 
-/** Accepts phrases that are written like a name. Rejects single everyday words, and fragments of sentences. */
+/** Accepts phrases that look like names. Rejects single everyday words, and fragments of sentences. */
 function isLabel(form: string): boolean {
   if (!form.includes(' ')) return /\p{L}.*[\p{Lu}\p{N}]/u.test(form) && form.length > 3
   // Phrases such as `polyfill based` and `newly available` have no noun.

@@ -36,14 +36,14 @@ export async function enrich(
   }
 }
 
-/** Returns each page's title and text, without sentences from earlier pages, such as menus and copies. */
+/** Returns each page's title and text, without sentences that earlier pages contain, such as menus. */
 function freshTexts(pool: Findings['pool']): ClusterText[] {
   const seen = new Set<string>()
   return pool.map(({ title, url, text }) => {
     const sentences = text
       .split(/(?<=[.:!?])\s+/)
       .filter((sentence) => !seen.has(sentence) && seen.add(sentence))
-    // Every title on a site contains the site name, which is dropped.
+    // Drops the site name, which every title on the site contains.
     const host = parseUrl(url)?.hostname ?? ''
     return { host, text: `${headOf(title)}. ${sentences.join(' ')}` }
   })

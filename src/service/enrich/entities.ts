@@ -10,7 +10,7 @@ interface Found {
   readonly known: readonly NamedEntity[]
 }
 
-/** Prefers missing an entity to reporting a wrong entity. */
+/** Finds entities, but leaves out doubtful matches. */
 export async function findEntities(found: Found, gazetteer: Gazetteer): Promise<NamedEntity[]> {
   const entities = [
     ...found.known,
@@ -51,7 +51,7 @@ const kinds = [
   ['organizations', 'Organization', '#Organization'],
 ] as const
 
-// Pages repeat their sentences in the answers to many queries, and the tagger is the most expensive part of an answer.
+// Many answers contain the same sentences, and tagging is the most expensive step in creating an answer.
 const tagged = new Map<string, NamedEntity[]>()
 
 function typed(nlp: typeof nlpFunction, sentence: string): NamedEntity[] {
@@ -78,7 +78,7 @@ function tidy(name: string): string {
     : bare
 }
 
-/** Selects the sentences with a run of capitalised words that two results share, to save time in the slow tagger. */
+/** Selects the sentences with a series of capitalised words that two results share, because the tagger is slow. */
 function tellingSentences(texts: readonly string[]): string[] {
   const capitalRun = /\p{Lu}[\p{L}'’-]+(?:\s+\p{Lu}[\p{L}'’.-]+)+/gu
   const runs = texts.map(

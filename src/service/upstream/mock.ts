@@ -1,4 +1,4 @@
-// Generates answers. The same search always gives the same answer, unless answers change from day to day.
+// Generates answers. The same search always gets the same answer, unless daily changes are simulated.
 
 import { dayMs } from '../../base/time/zone.ts'
 import type { Answered, FoundAnswer } from '../sell.ts'
@@ -48,7 +48,7 @@ export function openMock(drift: Drift = noDrift) {
 function invent({ q, num, location, gl, ...search }: Search, drift: Drift): FoundAnswer {
   // A parameter with its default value is equal to an absent parameter.
   const [hl, device] = [search.hl ?? 'en', search.device ?? 'desktop']
-  // The seed does not depend on `num`, so that a search for ten results returns the first ten of a hundred.
+  // The seed does not depend on `num`, so a search for ten results returns the first ten of a hundred.
   const random = seeded(JSON.stringify([q, location, hl, gl, device]))
   const words = q.trim().replace(/\s+/g, ' ')
   const labelled = {
@@ -79,7 +79,7 @@ function some<T>(random: Random, items: readonly T[], [least, most]: [number, nu
 
 export interface Drift {
   readonly moves: boolean
-  /** Returns a query's pages in the day's order. Some pages are missing on some days. */
+  /** Returns a query's pages in the current day's order. Some pages are missing on some days. */
   rank<Page extends { readonly url: string }>(q: string, pages: readonly Page[]): Page[]
 }
 
@@ -109,7 +109,7 @@ function lastMove(name: string, day: number): number {
   return Math.floor((day + phase) / pace) * pace - phase
 }
 
-/** Offsets a page's position by two waves and daily noise. Occasionally removes the page for six days. */
+/** Varies a page's position by two waves and daily noise. Occasionally removes the page for six days. */
 function wander(name: string, index: number, day: number): number {
   const phase = fraction(`${name} phase`)
   const stretch = Math.floor(day / 6 + phase)

@@ -49,7 +49,7 @@ async function collect(web: Web, search: Search, asker: Asker) {
   let partial = false
   const deadline = Math.min(asker.deadline, performance.now() + web.budgetMs)
   const signal = AbortSignal.any([asker.signal, AbortSignal.timeout(web.budgetMs)])
-  // Only the first page can be refused, or abandoned because the client disconnected.
+  // Only the request for the first page can be refused, or aborted when the client leaves.
   const first = { account, signal: AbortSignal.any([signal, asker.gone]), deadline }
   const next = { account, signal, deadline: null }
   for (let number = 1; number <= 10; number += 1) {
@@ -188,7 +188,7 @@ async function readJson(response: Response): Promise<unknown> {
   let length = 0
   for await (const chunk of (response.body ?? []) as AsyncIterable<Uint8Array>) {
     length += chunk.length
-    // A page of results is usually tens of kilobytes in size. Leaving the loop closes the connection.
+    // A page of results is usually tens of kilobytes long. Leaving the loop closes the connection.
     if (length > 4_000_000) return undefined
     chunks.push(chunk)
   }
@@ -217,7 +217,7 @@ const written: Readonly<Record<string, string>> = {
   nbsp: ' ',
 }
 
-/** Removes the paired tags that search engines put around matches. Other text in angle brackets remains. */
+/** Removes the paired tags that search engines put around matches. Keeps other text in angle brackets. */
 function withoutMarkup(text: string): string {
   let plain = text.slice(0, 20_000).replace(/(?<=\S)<br ?\/?>(?=\S)/gi, ' ')
   for (let depth = 0; depth < 4; depth += 1) plain = plain.replace(pair, '$2')

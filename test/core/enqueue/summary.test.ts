@@ -105,7 +105,7 @@ describe('the plan', () => {
       'cost        about 10 credits, at most 20 (at the prices paid so far)',
       'balance     110 now, 100 afterwards (at least 90); credit floor: 100',
       '            not enough above the credit floor; work stops at the floor and continues after a top-up',
-      'budget      15 credits: not enough in the worst case, in which the remaining queries end as unaffordable',
+      'budget      15 credits: not enough in the worst case; the remaining queries would end as unaffordable',
     ])
   })
 

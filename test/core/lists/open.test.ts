@@ -103,7 +103,7 @@ describe('an archive', () => {
     expect(await texts(zipOf(files), { sheet: 'One.csv' })).toEqual([[2, 'boots']])
     expect(await texts(zipOf(files), { sheet: 'a/one.csv' })).toEqual(read)
     await expect(texts(zipOf(files), { sheet: 'two.csv' })).rejects.toThrow(
-      'got "b/two.csv", "c/two.csv"; use --sheet with the full name of a table',
+      '"b/two.csv", "c/two.csv"; use --sheet with the full name of a table',
     )
   })
 
@@ -260,7 +260,7 @@ describe('JSON lines', () => {
       [70_002, 'hats'],
     ])
     await expect(texts(lines('country'))).rejects.toThrow(
-      'list.bin:70002: expected the same fields',
+      'list.bin:70002: the first lines do not contain the field',
     )
     const known = `{"query":"shoes","country":null}\n${lines('country').toString()}`
     expect(await texts(Buffer.from(known))).toHaveLength(3)

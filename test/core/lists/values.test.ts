@@ -12,7 +12,7 @@ describe('values of a row', () => {
     ['q,num', 'a,abc', 'num is not a whole number from 1 to 100'],
     ['q,device', 'a,tv\nfine,mobile', 'device is not one of desktop, mobile, tablet'],
     ['q,priority', 'a,10\nfine,2', 'priority is not a whole number from 1 to 9'],
-    ['q,weight', 'a,heavy\nfine,2', 'weight is not a number that is zero or greater'],
+    ['q,weight', 'a,heavy\nfine,2', 'weight is negative or not a number'],
     ['q,hl', 'a,English', 'hl is not a language code such as "de" or "pt-BR"'],
     ['q,hl', 'a,pt_BR', 'hl is not a language code such as "de" or "pt-BR"'],
     ['q,gl', 'a,United States', 'gl is not a two-letter country code such as "us"'],

@@ -92,7 +92,7 @@ describe('the file of schedules', () => {
     const { schedules, refusals } = await load(line('one', 'a.csv'))
     expect(schedules).toEqual([])
     expect(refusals[0]?.problem).toContain(
-      `got "a", which is the name of the list read from ${join(folder, 'other', 'a.csv')}`,
+      `is already used for the list read from ${join(folder, 'other', 'a.csv')}`,
     )
   })
 })

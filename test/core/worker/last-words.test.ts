@@ -89,7 +89,9 @@ describe('the exit code of a worker', () => {
     })
     await mill.plan(queries(3))
     const ended = await run('work', ['--drain'], mill.env)
-    expect(ended.stderr).toMatch(/the API asked for a pause until \d{4}-.*Z; run the same command/)
+    expect(ended.stderr).toMatch(
+      /the API asked for a pause until \d{4}-.*Z; then run the same command/,
+    )
     expect(ended.code).toBe(5)
   })
 

@@ -1,13 +1,12 @@
 import { describe, expect, test } from 'vitest'
 import { finishDays } from '../../../src/core/nights/finish.ts'
-import { contentId } from '../../../src/base/query.ts'
 import { readDomainDays } from '../../../src/features/analysis/domains.ts'
 import { readPageHoldings } from '../../../src/features/analysis/page-days.ts'
-import { placed, ten } from '../../features/analysis/story.ts'
+import { pageId, placed, ten } from '../../features/analysis/story.ts'
 import { deskScene, untimed } from '../scene.ts'
 
 const hostile = '<script>alert(1)</script>'
-const page = contentId('page', 'https://us.com/1')
+const page = pageId('https://us.com/1')
 
 const scene = deskScene(async ({ story }) => {
   const titles = ten('r').map(() => 'Old')

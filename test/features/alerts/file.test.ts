@@ -106,7 +106,7 @@ describe('a file of rules', () => {
       'alerts.csv:4: alert: expected a name that is not already used on line 3, got "fell"',
       'alerts.csv:5: threshold: expected a percentage of the share, above 0 and at most 100, got "140"',
       'alerts.csv:5: domain: expected a domain like example.com, without https://, or a folder or *.domain that npm run domains lists, got "*"',
-      'alerts.csv:5: tag: expected the share of a list or of a label, but not of both, got "brand"',
+      'alerts.csv:5: tag: expected nothing for a rule about a list, got "brand"',
       'alerts.csv:6: direction: expected nothing for rival_passed, got "up"',
       'alerts.csv:6: rival: expected the domain that overtakes ours, or * for any domain, got nothing',
       'alerts.csv:7: threshold: expected nothing for new_feature, got "2"',

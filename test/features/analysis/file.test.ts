@@ -89,7 +89,7 @@ describe('our domains in the file', () => {
       { brand: 'B', rival: true },
     ])
     expect(() => readAll({ domain: 'b.com', rival: 'perhaps' })).toThrow(
-      'domains.csv:2: expected rival to be yes, no or nothing, got perhaps',
+      'domains.csv:2: expected rival to be yes, no or empty, got perhaps',
     )
     expect(() => readAll({ domain: 'us.com/?q=1' })).toThrow('expected a domain like')
   })

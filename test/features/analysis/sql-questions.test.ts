@@ -23,7 +23,7 @@ describe('questions', () => {
     expect(bindQuestion(question, ['--a', 'two words']).values).toEqual(['two words', null])
     expect(bindQuestion(question, ['--b=1', '--a=']).values).toEqual([null, '1'])
     expect(() => bindQuestion(question, [])).toThrow(/expected --a \(text\)/)
-    expect(() => bindQuestion(question, ['--c', '1'])).toThrow(/its parameters: --a, --b/)
+    expect(() => bindQuestion(question, ['--c', '1'])).toThrow(/valid parameters: --a, --b/)
     expect(() => bindQuestion(question, ['a'])).toThrow(/--parameter value/)
     expect(() => findQuestion('ranking', [])).toThrow(/did you mean (.* or )?ranks/)
   })
@@ -47,10 +47,10 @@ describe('questions', () => {
       '2026-01-31',
     ])
     expect(() => narrowed('select :day', '--since', '2026-01-01')).toThrow(
-      'expected a parameter of x, got --since; its parameters: --day, --list, --tag, --country, --place, --language, --device',
+      'expected a parameter of x, got --since; valid parameters: --day, --list, --tag, --country, --place, --language, --device',
     )
     const apart = parseQuestion('x', '-- What?\n-- unsliced: it is about money\nselect 1')
-    expect(() => bindQuestion(apart, ['--tag', 'a'])).toThrow(/got --tag; its parameters: none/)
+    expect(() => bindQuestion(apart, ['--tag', 'a'])).toThrow(/got --tag; valid parameters: none/)
   })
 
   test('an invalid day, a reversed period and two ways to say one are refused', () => {

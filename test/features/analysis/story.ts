@@ -48,6 +48,12 @@ interface Night {
   readonly at?: string
 }
 
+/** Returns the id of a page as the database prints it. */
+export function pageId(url: string): string {
+  const hex = Buffer.from(pageIdBytes(url, readAddress(url).key), 'latin1').toString('hex')
+  return hex.replace(/^(.{8})(.{4})(.{4})(.{4})/, '$1-$2-$3-$4-')
+}
+
 /** Writes runs, answers and list values directly to the tables. */
 export class Story {
   readonly #pool: Pool
@@ -222,7 +228,7 @@ export class Story {
   ): Promise<void> {
     const url = result.url.includes('://') ? result.url : `https://${result.url}`
     const { host, key } = readAddress(url)
-    const page = Buffer.from(pageIdBytes(url, key), 'latin1').toString('hex')
+    const page = pageId(url)
     const hostId = host === null ? null : contentId('domain', host)
     const named = result.domain === undefined ? host : result.domain
     const namedId = named === null ? null : contentId('domain', named)

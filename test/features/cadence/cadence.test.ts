@@ -73,7 +73,7 @@ describe('npm run cadence', () => {
     [['--list', 'nobody'], 'expected --list to name a list with answers, got nobody'],
     [
       ['--longest', '0d'],
-      'expected --longest to be a number of whole days from 1d to 365d, got 0d',
+      'expected --longest to be a whole number of days from 1d to 365d, got 0d',
     ],
     [['--share', '0%'], 'expected --share to be a percentage from 1% to 100%, got 0%'],
   ])('refuses %j with one line', async (flags, line) => {

@@ -83,9 +83,10 @@ describe('the top 10 of answers', () => {
       new Story(database.pool).night(date, { boots: [url, 'https://b.example/'] })
     await night('2026-03-03', 'https://a.example/x')
     await night('2026-03-04', 'http://a.example/x/?utm_source=n')
-    const [first, second] = (await read()).find(
-      ({ firstTens }) => firstTens.length === 2,
-    )!.firstTens
+    const boots = (await read()).find(({ firstTens }) =>
+      firstTens.every((one) => one.pages.length === 2),
+    )
+    const [first, second] = boots?.firstTens ?? []
     expect(second?.pages).toEqual(first?.pages)
     expect(new Set(first?.pages).size).toBe(2)
   })

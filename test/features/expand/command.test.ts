@@ -156,7 +156,7 @@ describe('npm run expand', () => {
     const { code, stdout } = await run('expand', flags, mill.env)
     expect([code, stdout]).toEqual([
       0,
-      'nothing is left to buy; the answers to the list "seeds" contain 8 related texts that you have never asked; left out: 8 by --match and --not\n',
+      'nothing is left to buy; the answers to the list "seeds" contain 8 related texts that you have never bought; left out: 8 by --match and --not\n',
     ])
   })
 })

@@ -64,6 +64,8 @@ describe('obstacles to forgetting', () => {
       values ('nightly', 'test', '0 2 * * *', 'UTC', 'all', 'skip', true, now(), now())`.execute(
       mill.db,
     )
-    expect(said(await readBlockers(mill.db, whole))).toContain('got nightly; remove its line')
+    expect(said(await readBlockers(mill.db, whole))).toContain(
+      'the schedule nightly would read list',
+    )
   })
 })

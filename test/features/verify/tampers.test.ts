@@ -233,12 +233,12 @@ const tampers: readonly Tamper[] = [
   {
     title: 'another key of every page',
     by: [sql`update pages set url_key = 'same'`],
-    found: [says],
+    found: [says, 'the id of each page is derived from its address'],
   },
   {
     title: 'another key of the page of an ad',
     by: [sql`update pages set url_key = 'same' where url = 'https://ads.example.com/offer'`],
-    found: [says],
+    found: [says, 'the id of each page is derived from its address'],
   },
   {
     title: 'an ad without its page',

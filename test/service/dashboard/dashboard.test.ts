@@ -275,7 +275,7 @@ describe.skipIf(!has('chromium'))(
       expect(await answer.json()).toMatchObject({ success: true, query: 'css grid layout' })
       const [made] = (await shop.service.keys.list()).toReversed()
       await page.getByLabel(`Name of key ${made?.id}`).fill('orchard')
-      await page.getByLabel(`Requests per second of account ${made?.account}`).fill('7')
+      await page.getByLabel(`Requests per second for account ${made?.account}`).fill('7')
       await page.getByRole('button', { name: 'Save' }).first().click()
       expect((await shop.service.keys.list()).at(-1)).toMatchObject({ name: 'orchard', rate: 7 })
       await page.getByText('more', { exact: true }).first().click()
