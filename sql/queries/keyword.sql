@@ -1,4 +1,4 @@
--- What does the result page of a query show, and what changed since an earlier day?
+-- What does a query's result page show, and what changed since an earlier day?
 -- :q (text of the query)
 -- :day = newest (the later day; newest: the newest full day)
 -- :days = 7 (number of days between the two days, if --since is not given)

@@ -201,7 +201,7 @@ export const settings = {
       .string()
       .min(12, { error: 'at least 12 characters' })
       .transform((text) => new Secret(text)),
-    'password for the dashboard of a search service that others can reach',
+    "password for the search service's dashboard, if other people can reach it",
   ),
   SERVICE_KEEP_QUERIES: setting(
     duration('a duration like 90d or 12h'),

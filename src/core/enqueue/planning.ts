@@ -108,7 +108,7 @@ export function intervalNotice({ unusedIntervals }: Pick<Planned, 'unusedInterva
   if (unusedIntervals === 0) return []
   const queries = unusedIntervals === 1 ? '1 query has' : `${unusedIntervals} queries have`
   return [
-    `${queries} an interval (every) no longer than the maximum age (max_age), so nights reuse the last answer; to buy a new answer each time, set max_age lower than every`,
+    `${queries} an "every" interval no longer than "max_age", so each night reuses the last answer; to buy a new answer each time, set "max_age" below "every"`,
   ]
 }
 

@@ -177,7 +177,7 @@ interface Judged {
 
 type OneOrMore<T> = readonly [T, ...T[]]
 
-/** The `--sheet` value for every table, unless a table has this name. */
+/** The `--sheet` value that reads all tables, unless a table has this name. */
 const everyTable = 'all'
 
 export function meansEvery(sheet: string | undefined): boolean {

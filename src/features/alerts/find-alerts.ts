@@ -348,7 +348,7 @@ async function readShareDays(trx: Database, { list, confirm }: AlertRule, until:
   return rows.map(({ run_date: date }) => date).toReversed()
 }
 
-/** Reads shares as in `analysis.share_of_voice`. The result is empty if no query with the tag was answered. */
+/** Computes shares in the same way as `analysis.share_of_voice`. The result is empty if no query with the tag was answered. */
 export function readSharesOn(
   trx: Database,
   on: { readonly tag: string; readonly date: string; readonly domains: readonly string[] },

@@ -19,7 +19,7 @@ interface CadenceNight {
   readonly api: string
 }
 
-/** Decides which queries of a named list are bought on a night. Does nothing if the list has never been read. */
+/** Decides which queries of a named list to buy on a given night. Does nothing if the list has never been read. */
 export async function decideByName(
   { db, supplier: { origin, api } }: Pick<Mill, 'db' | 'supplier'>,
   { listName, ...night }: { listName: string; runDate: string; longestDays: number },

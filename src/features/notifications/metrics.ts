@@ -48,7 +48,7 @@ const described = {
     'schedule',
   ],
   nights_since_good: [
-    'Nights of the schedule since its last good night, including nights in progress.',
+    "Number of nights since the schedule's last successful night, including nights in progress.",
     'schedule',
   ],
   nights_suspect: ['Suspect runs of the list that ended in the last seven days.', 'list'],
