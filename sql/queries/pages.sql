@@ -202,7 +202,8 @@ from (
     and organic_results.page_id = any (array(
       select pages.id
       from named
-      join pages on pages.url_key = any (array[name, 'www.' || name])
+      cross join analysis.pages_of(array[name, 'www.' || name]) as listed (id)
+      join pages using (id)
       where analysis.page_name(pages.url_key) = name
     ))
   group by observations.query_id, observations.run_date

@@ -98,7 +98,6 @@ create table pages (
   url text not null,
   url_key text not null
 );
-create index pages_of_key on pages using hash (url_key);
 comment on table pages is 'Addresses of results.';
 comment on column pages.id is 'Identifier derived from the address. The first four bytes are derived from url_key.';
 comment on column pages.domain_id is 'Host of the address; null if the address has no host.';

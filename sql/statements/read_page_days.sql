@@ -16,7 +16,7 @@ from (
       select analysis.queries_showing(array[:key::text], :since::date, :until::date)
     ))
     and organic_results.position is not null
-    and organic_results.page_id = any (array(select id from pages where url_key = :key))
+    and organic_results.page_id = any (array(select analysis.pages_of(array[:key::text])))
   group by observations.run_date, observations.query_id, observations.search_id
   order by observations.run_date desc
   limit :most::integer

@@ -10,7 +10,7 @@ held as (
   where observations.run_date between :since::date and :until::date
     and observations.query_id = any ((select queries from showing)::uuid[])
     and result_domains.place is not null
-    and result_domains.page_id = any (array(select id from pages where url_key = :key))
+    and result_domains.page_id = any (array(select analysis.pages_of(array[:key::text])))
   group by observations.run_date, observations.query_id
 ),
 sums as (

@@ -2,9 +2,8 @@
 create or replace function analysis.queries_showing(keys text[], since date, until date) returns setof uuid
 language sql stable parallel safe rows 100 as $$
   with named as materialized (
-    select pages.id
-    from public.pages
-    where pages.url_key = any (queries_showing.keys)
+    select named.id
+    from analysis.pages_of(queries_showing.keys) as named (id)
   )
   select seen_pages.query_id
   from public.seen_pages
