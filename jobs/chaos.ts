@@ -25,7 +25,7 @@ await runCommand({
       )
       .option(
         '--lies',
-        'inject unreported prices, answers to other queries, key changes and external spend',
+        'simulate unreported prices, answers to other queries, key changes and external spend',
       )
       .option('--keep', 'keep the folder with all logs'),
   load: async () => (await import('../test/faults/command.ts')).runStorm,

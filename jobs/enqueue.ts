@@ -35,7 +35,7 @@ await runCommand<EnqueueFlags>({
       .option('--no-header', 'the file has no header; refer to columns by number')
       .option('--map <column=meaning>', 'as in "Market=gl"; may be repeated', collect)
       .option('--decimal <sign>', 'decimal sign, if the numbers are ambiguous: point or comma')
-      .option('--sheet <name>', 'table in a spreadsheet or archive; use all for one list per table')
+      .option('--sheet <name>', 'table in a spreadsheet or archive; all: read each table as a list')
       .option('--formulas <what>', 'keep: accept cells like =SUM(A1) as queries')
       .option('--numbering <what>', 'strip: remove leading numbers and bullets from queries')
       .option('--comments <what>', 'skip: ignore lines that begin with "# " or //')

@@ -5,7 +5,7 @@ import { withheld } from '../src/base/database/reader-role.ts'
 
 await runCommand({
   name: 'export',
-  more: 'Rows are written one by one, so exports of any size fit in memory.',
+  more: 'Rows are streamed, so exports of any size need little memory.',
   examples: [
     'npm run export -- movers --to movers.csv',
     'npm run export -- results --to results.ndjson',

@@ -1,4 +1,4 @@
-// THE MAIN PATH: reserve, call, parse, store. Everything else in this repository serves the main path.
+// THE MAIN PATH: reserve, call, parse, store. The rest of the repository supports the main path.
 
 import type { Database } from './base/database/database.ts'
 import type { Query } from './base/query.ts'
@@ -23,7 +23,7 @@ export interface Outcome {
 export interface Steps {
   /** Reserves credits for those of the given tasks that may be bought now. */
   readonly reserve: (tasks: readonly Task[]) => Promise<Reserved>
-  /** Sends one paid request. The lane is free again before anything is stored. */
+  /** Sends one paid request. The lane is released before the reply is stored. */
   readonly call: (task: Task, name: CallName) => Promise<Reply>
   /** Decides what the reply means for its task, the account and all workers. */
   readonly parse: (reply: Reply, query: Query) => Verdict
@@ -89,9 +89,9 @@ export type Moment = 'before_reserve' | 'reserved' | 'replied' | 'stored'
 
 const gatherMs = 3
 
-/** Builds the four steps of the main path from a worker's parts. */
+/** Builds the four steps of a worker's main path. */
 export function stepsOf(tools: Tools): Steps {
-  // The worker's lease immediately before each task was reserved.
+  // The worker's lease just before each task was reserved, by task id.
   const terms = new Map<number, Clocks>()
   return {
     reserve: async (tasks) => {
@@ -129,7 +129,7 @@ export function stepsOf(tools: Tools): Steps {
   }
 }
 
-/** Sends a call's paid request, unless an earlier reply or an outage prevents it. */
+/** Sends a call's request, unless calls are stopped by an earlier reply or an outage. */
 async function send(
   { api, brake, log, options, tally, keyCheck, onReply }: Tools,
   { task: { id, query }, name }: { task: Task; name: CallName },

@@ -82,8 +82,7 @@ where c.outcome = 'settled'
   and a.spent_since <> a.used_total - c.start_total - c.credits_used;
 
 -- check: no lower bound on a balance is above a reported balance
--- A bound includes the balances of all settled calls that started after the call numbered
--- bound.seq.
+-- A bound covers all settled calls whose start number is higher than bound.seq.
 select count(*) as violations
 from accounts a
 cross join lateral (

@@ -76,7 +76,7 @@ where c.max_age_ms > 0
     first.account_id = c.account_id
     or s.api = (select own.api from searches own where own.call_id = c.id)
   )
-  -- An answer whose rows the database rejected on arrival could not be reused.
+  -- An answer could not be reused if the database rejected its rows on arrival.
   and first.error_code is null
   and first.finished_at < c.sent_at - interval '1 second'
   and s.fetched_at > c.sent_at - (c.max_age_ms - 1000) * interval '1 millisecond'

@@ -73,7 +73,7 @@ where there.ranked is distinct from live.ranked
   or abs(coalesce(there.clicks, 0) - coalesce(live.clicks, 0)) > 1e-9 * greatest(1, abs(live.clicks));
 
 -- check: the differences of each finished day match its answers
--- The pages and domains that were counted are compared only if each day is computed separately.
+-- The domains and page numbers in each row are compared only if each day is computed separately.
 with drawn as materialized (
   select id, run_date
   from finished_days

@@ -69,7 +69,7 @@ select
   account, origin, day, opening_balance, calls, credits_used, credits_unknown, credits_unexplained, credits_added,
   closing_balance
 from (
-  -- The period is applied to whole days, not to each line in the statement.
+  -- The period filters whole days, not individual lines of the statement.
   select *
   from analysis.account_days
   offset 0

@@ -24,7 +24,7 @@ comment on column alert_rules.threshold is 'Threshold for the change: a number o
 comment on column alert_rules.direction is 'Direction of the changes to report: up or down; null for both.';
 comment on column alert_rules.list is 'Name of the list whose queries the rule covers; null for all lists.';
 comment on column alert_rules.tag is 'Label of the queries that the rule covers; null for all queries.';
-comment on column alert_rules.domain is 'Domain that the rule covers: * for any domain, null for our own domains. For wrong_page, null means the domain of the target page in the list.';
+comment on column alert_rules.domain is 'Domain that the rule covers: * for any domain, null for our own domains. For wrong_page, null means the domain of each query''s target page.';
 comment on column alert_rules.rival is 'Domain that raises an alert when it overtakes our domain; * for any domain. Null for other kinds of change.';
 comment on column alert_rules.feature is 'SERP feature to report; null for any SERP feature.';
 comment on column alert_rules.confirm is 'Number of consecutive answers that must show the change.';
@@ -82,7 +82,7 @@ comment on column alerts.query_id is 'Query to which the alert applies; null for
 comment on column alerts.domain is 'Domain to which the alert applies; null for a SERP feature alert.';
 comment on column alerts.other_domain is 'Other domain involved: the domain that took or lost the position, the domain that gained the most share, or the rival that overtook our domain.';
 comment on column alerts.feature is 'SERP feature that is new in the answer.';
-comment on column alerts.direction is 'Direction of the change in a moved or crossed alert: up or down.';
+comment on column alerts.direction is 'Direction of the change for alerts of kind moved or crossed: up or down.';
 comment on column alerts.origin is 'Origin of the answers: live, test or sandbox.';
 comment on column alerts.base_run_id is 'Run whose answer shows the state before the change; null for a share-of-voice alert.';
 comment on column alerts.base_run_date is 'Run date of the answer before the change.';

@@ -133,7 +133,7 @@ comment on column finished_days.id is 'Identifier of the stored sums. Each compu
 comment on column finished_days.run_date is 'Run date of the finished day.';
 comment on column finished_days.basis is 'Hash of all inputs to the sums except the answers, as returned by analysis.basis(): the origins, the click curve, and the domain entries that contain a folder or a wildcard.';
 comment on column finished_days.begun_at is 'Time at which the computation of the sums began.';
-comment on column finished_days.made_at is 'Time at which the sums were completed. Null while the sums are incomplete; incomplete sums are not read.';
+comment on column finished_days.made_at is 'Time at which the sums were completed. Null while the sums are incomplete and therefore not read.';
 comment on column finished_days.strays is 'True if an answer compared on this day was bought for another day. If true, the views do not use finished_costs.';
 
 create table finished_labels (
@@ -226,11 +226,11 @@ comment on column finished_steps.entered is 'Number of pages that entered the to
 comment on column finished_steps.left_top_10 is 'Number of pages that left the top ten.';
 comment on column finished_steps.stayed is 'Number of pages in the top ten of both answers.';
 comment on column finished_steps.came is 'Pages that entered positions 1 to 10, as numbers derived from their addresses. Null if no page entered, or if there is no previous answer.';
-comment on column finished_steps.went is 'Pages that left positions 1 to 10, in the same format as the came column.';
+comment on column finished_steps.went is 'Pages that left positions 1 to 10, in the format of the came column.';
 comment on column finished_steps.switched is 'Domains that have several pages in the two answers and a different best page in each; null if there are none.';
 comment on column finished_steps.retitled is 'Domains with a page whose title differs between the two answers; null if there are none.';
 comment on column finished_steps.relabelled is 'True if the intent or sentiment has changed since the previous answer; null if there is no previous answer.';
-comment on column finished_steps.moves is 'Number of places by which each domain in the two answers moved, as in analysis.movers.places; null if there are no moves.';
+comment on column finished_steps.moves is 'Position change of each domain in the two answers, as in analysis.movers.places; null if there are no moves.';
 
 create table finished_answers (
   search_id bigint primary key,
@@ -285,7 +285,7 @@ comment on column finished_losses.query_id is 'Query for which the domain lost i
 comment on column finished_losses.domain is 'Domain that lost its place.';
 comment on column finished_losses.base_search_id is 'Last answer that shows the domain in the top 10.';
 comment on column finished_losses.base_run_date is 'Run date of the last answer that shows the domain in the top 10.';
-comment on column finished_losses.base_place is 'Place of the domain in the answer base_search_id, as in result_domains.';
+comment on column finished_losses.base_place is 'Place of the domain in answer base_search_id, encoded as in result_domains.';
 comment on column finished_losses.position is 'Best position of the domain in the answer from the finished day; null if that answer does not show the domain.';
 comment on column finished_losses.confirmed is 'True if the answer from this day confirmed the loss. A confirmed loss is not stored again for later days.';
 
@@ -307,7 +307,7 @@ comment on table finished_costs is 'Cost of a finished day''s answers, by list a
 comment on column finished_costs.finish_id is 'Finished day (finished_days.id) to which the row belongs. Rows whose finished day no longer exists are deleted.';
 comment on column finished_costs.list is 'Name of the list; null if the list no longer exists.';
 comment on column finished_costs.set_id is 'Set of labels in finished_labels.';
-comment on column finished_costs.tags is 'Labels that the queries have in the list.';
+comment on column finished_costs.tags is 'Labels of the queries in the list.';
 comment on column finished_costs.calls is 'Number of calls sent for the queries in this row.';
 comment on column finished_costs.credits_used is 'Credits used by the calls in this row.';
 comment on column finished_costs.answers is 'Number of readable answers.';
@@ -369,7 +369,7 @@ create table seen_pages (
   primary key (page_id, query_id)
 );
 comment on table seen_pages is 'Pages in answers from finished days, and the queries whose answers showed them. The table may contain pages that a later reparse removed from the answers. The positions and days of a page are read from the answers.';
-comment on column seen_pages.page_id is 'Page that an answer showed.';
+comment on column seen_pages.page_id is 'Page in an answer.';
 comment on column seen_pages.query_id is 'Query whose answer showed the page.';
 
 create function forget_days(since date) returns void language sql as $$
@@ -379,8 +379,8 @@ $$;
 
 -- The day of an open run has no stored sums, so storing the run's answers does not delete any sums.
 -- When an answer arrives after its run has ended, the stored sums are deleted. A worker's
--- connection keeps this function's plan for hours. A plan made for a few tasks would later scan
--- millions of tasks, so the settings below force lookups by key.
+-- connection keeps this function's plan for hours. A plan made while the table is small would
+-- later scan millions of tasks, so the settings below force lookups by key.
 create function forget_days_of_answers() returns trigger
 language plpgsql
 set enable_seqscan = off

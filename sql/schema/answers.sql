@@ -23,7 +23,7 @@ create table prunings (
   bodies bigint not null default 0,
   begun_at timestamptz not null default clock_timestamp()
 );
-comment on table prunings is 'Removals of old bodies. A missing body that was received after every pruning cutoff was not removed by pruning.';
+comment on table prunings is 'Removals of old bodies. If a missing body was received after every pruning cutoff, pruning did not remove it.';
 comment on column prunings.id is 'Identifier of the pruning.';
 comment on column prunings.received_before is 'Pruning cutoff: only bodies received before this time were removed.';
 comment on column prunings.bodies is 'Number of bodies removed.';
@@ -67,12 +67,12 @@ comment on column searches.credits_used is 'Cost of the call in credits, as repo
 comment on column searches.result_count is 'Number of organic results in the answer.';
 comment on column searches.replaced is 'Number of characters that were replaced by U+FFFD because PostgreSQL cannot store them (NUL, lone surrogates).';
 comment on column searches.origin is 'Origin of the answer: live, test (a test key) or sandbox (the bundled service).';
-comment on column searches.api is 'Host of the API that returned the answer, followed by the API''s path, if any. The value is "bundled" for the bundled service.';
+comment on column searches.api is 'Host of the API that returned the answer, followed by the API''s path, if any. For the bundled service, the value is "bundled".';
 comment on column searches.intent is 'Intent label assigned by the API.';
 comment on column searches.sentiment is 'Sentiment label assigned by the API.';
 comment on column searches.parse_error is 'Reason why the answer has no rows: an unreadable body, a refusal that was charged, an answer to another query, or rows that the tables rejected. Null if the answer is readable.';
 comment on column searches.extra is 'Fields that the API specification does not define, under their original names.';
-comment on column searches.as_given is 'Received values of defined fields, if the columns cannot hold these values exactly.';
+comment on column searches.as_given is 'Values of defined fields that the columns cannot hold exactly, as received.';
 comment on column searches.archived is 'True while the content of the answer is in the archive. Archived results, entities, clusters, related searches, SERP features and bodies are in files, not in the tables.';
 
 create table domains (
@@ -126,7 +126,7 @@ comment on column organic_results.ordinal is 'Index of the result in the answer,
 comment on column organic_results.title is 'Title of the result.';
 comment on column organic_results.snippet is 'Snippet of the result.';
 comment on column organic_results.extra is 'Fields that the API specification does not define, under their original names.';
-comment on column organic_results.as_given is 'Received values of defined fields, if the columns cannot hold these values exactly.';
+comment on column organic_results.as_given is 'Values of defined fields that the columns cannot hold exactly, as received.';
 
 create table search_features (
   search_id bigint not null,
@@ -138,7 +138,7 @@ create table search_features (
   extra jsonb,
   primary key (search_id, ordinal)
 );
-comment on table search_features is 'SERP features in answers, such as ads or questions: one row for each item of a block that the API specification does not define. The complete blocks are in searches.extra.';
+comment on table search_features is 'Items of SERP features: blocks, such as ads or questions, that the API specification does not define. The complete blocks are in searches.extra.';
 comment on column search_features.search_id is 'Answer that contains the item.';
 comment on column search_features.ordinal is 'Index of the item among all SERP feature items in the answer, starting at 1.';
 comment on column search_features.kind is 'Name of the block, as spelled in the answer.';

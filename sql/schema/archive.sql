@@ -13,12 +13,12 @@ create table archived_days (
 );
 comment on table archived_days is 'Days whose answers are in the archive. A day''s entry is inserted in the transaction that removes the day''s rows, and deleted in the transaction that restores these rows.';
 comment on column archived_days.run_date is 'Run date of the archived answers.';
-comment on column archived_days.part is 'Part number, starting at 1. Later parts hold rows that were added later, or that a later day still used when part 1 was written.';
+comment on column archived_days.part is 'Part number, starting at 1. Later parts hold rows that, when part 1 was written, did not exist yet or were still used by a later day.';
 comment on column archived_days.folder is 'Folder of the archive when the part was written.';
 comment on column archived_days.manifest_sha256 is 'Hexadecimal SHA-256 of the manifest. The manifest holds the SHA-256 of each file.';
 comment on column archived_days.answers is 'Number of the day''s answers that were moved to this part.';
 comment on column archived_days.moved_rows is 'Number of rows that were moved from the tables to this part.';
-comment on column archived_days.bytes is 'Total size of the part''s files in bytes.';
+comment on column archived_days.bytes is 'Total size of the files in the part, in bytes.';
 comment on column archived_days.archived_at is 'Time at which the part was written.';
 
 create table loaded_days (

@@ -61,7 +61,7 @@ create table first_tens (
 );
 comment on table first_tens is 'Top ten pages in answers that were used for cadence decisions. If an answer has no row in this table, its top ten is computed from its results.';
 comment on column first_tens.search_id is 'Answer that contains the top ten.';
-comment on column first_tens.sight is 'Encoded top ten. The first two bytes hold the depth (10 at most), and the next two bytes hold the number of pages. Each page adds the first four bytes of its id, which are derived from its url_key.';
+comment on column first_tens.sight is 'Encoded top ten. The first two bytes hold the depth (10 at most), and the next two bytes hold the number of pages. The first four bytes of each page''s id follow; these bytes are derived from its url_key.';
 
 create function forget_first_tens() returns trigger language plpgsql as $$
 begin

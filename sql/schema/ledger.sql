@@ -53,12 +53,12 @@ comment on column accounts.used_total is 'Total credits used by all settled call
 comment on column accounts.obs_seq is 'Start number of the call whose answer reported the balance in obs_remaining. If several calls reported a balance, the balance from the call that started last is stored.';
 comment on column accounts.obs_at is 'Start time of the call whose answer reported the balance in obs_remaining.';
 comment on column accounts.obs_remaining is 'Balance reported by the answer whose call started last.';
-comment on column accounts.spent_since is 'Credits used by calls that ended after the start of the call that reported obs_remaining. These credits may not have been deducted from obs_remaining yet.';
+comment on column accounts.spent_since is 'Credits used by calls that ended after the call that reported obs_remaining had started. These credits may not have been deducted from obs_remaining yet.';
 comment on column accounts.reserved is 'Credits reserved for calls in flight.';
 comment on column accounts.in_flight is 'Number of calls in flight.';
 comment on column accounts.uncertain is 'Credits held for calls with an unknown outcome, until a later balance includes the cost of these calls.';
 comment on column accounts.drained_floor is 'Credit floor in force when calls stopped for lack of credits; null while there are enough credits.';
-comment on column accounts.blind_calls is 'Number of single calls made to determine the balance since an answer last reported it.';
+comment on column accounts.blind_calls is 'Number of single calls made since the last reported balance, to determine the balance.';
 comment on column accounts.probe_granted is 'True after npm run resume, until a call reports the balance. While the value is true, single calls may be made to determine the balance.';
 comment on column accounts.last_probe_at is 'Time at which a single call was last admitted to determine the balance.';
 comment on column accounts.not_before is 'Time before which no call may start, because the API requested a slowdown.';
@@ -67,22 +67,22 @@ comment on column accounts.slowdowns is 'Number of consecutive slowdown requests
 comment on column accounts.day is 'Day to which day_spent refers, in the configured time zone.';
 comment on column accounts.day_spent is 'Credits used on the current budget day. For a call with an unknown cost, the reserved credits are counted.';
 comment on column accounts.blocked_keys is 'Fingerprints of the keys that the API refused.';
-comment on column accounts.told_seq is 'Number of calls that had started when tracking of told_least and told_untold began. This number is lower than the start number of the call that reported obs_remaining.';
+comment on column accounts.told_seq is 'Number of calls started before tracking of told_least and told_untold began. The call that reported obs_remaining has a higher start number.';
 comment on column accounts.told_least is 'Lowest balance reported since tracking began (told_seq); null if no balance was reported.';
 comment on column accounts.told_untold is 'Credits used by answers that reported no balance since tracking began (told_seq).';
 comment on column accounts.next_told_seq is 'Next value of told_seq: the number of calls that had started when the newer of two tracking periods began.';
 comment on column accounts.next_told_least is 'Next value of told_least: the lowest balance reported in the newer tracking period (next_told_seq); null if no balance was reported.';
-comment on column accounts.next_told_untold is 'Next value of told_untold: credits used in the newer tracking period (next_told_seq) by answers that reported no balance.';
+comment on column accounts.next_told_untold is 'Next value of told_untold: credits used by answers without a balance in the newer tracking period (next_told_seq).';
 comment on column accounts.month is 'First day of the month to which month_spent refers, in the configured time zone. The month starts on the day of the last renewal (MILL_RENEWAL), or on the first of the calendar month.';
 comment on column accounts.month_spent is 'Credits used in the current budget month. For a call with an unknown cost, the reserved credits are counted.';
 comment on column accounts.month_since is 'Time from which the month''s credits are counted. This time can be later than the start of the month, for example after MILL_RENEWAL is changed.';
 comment on column accounts.replay_ms is 'Period in milliseconds during which the API returns the same answer for the same Idempotency-Key and charges only once. Null if the API has not announced this period.';
-comment on column accounts.history is 'Database history in which the most recent calls started, as returned by server_history(); null before the first call.';
+comment on column accounts.history is 'Value of server_history() when the most recent calls started; null before the first call.';
 comment on column accounts.history_seq is 'Number of calls that had started when the database history changed. A balance reported by one of these calls is trusted only after a single call has checked it.';
 comment on column accounts.keys is 'Fingerprints of the keys whose answers reported the account''s balance. Another key is trusted only after a single call has checked its balance.';
 comment on column accounts.foreign_keys is 'Fingerprints of the keys whose balance cannot belong to this account. No calls are made with these keys.';
 comment on column accounts.external_ended is 'Number of calls that had ended when the current measurement of external spend began.';
-comment on column accounts.external_base is 'Highest sum of balance and billed credits in the current measurement of external spend. If a later sum is lower, the difference was spent without being billed.';
+comment on column accounts.external_base is 'Highest sum of balance and billed credits in the current measurement of external spend. If a later sum is lower, the difference is external spend.';
 comment on column accounts.external_now is 'External spend per call in the current measurement, in credits. External spend includes credits spent by other programs, and the cost of calls that were underbilled or not billed at all.';
 comment on column accounts.external_last is 'External spend per call in the previous measurement, in credits; null until the first measurement is complete.';
 comment on column accounts.wrong_answers is 'Number of answers to a query other than the query that was sent. After the first wrong answer, answers that the API repeats for an Idempotency-Key are no longer trusted.';
@@ -111,8 +111,8 @@ comment on column account_costs.seen is 'Number of known prices. Once thirty pri
 comment on column account_costs.trying is 'True while the first call in a price class without a known price is in flight.';
 comment on column account_costs.recent_first is 'Highest recent price.';
 comment on column account_costs.recent_second is 'Second highest recent price; equal to the highest if the highest price occurred twice.';
-comment on column account_costs.recent_count is 'Number of recent prices. Once thirty recent prices are known, the recent prices become the earlier prices.';
-comment on column account_costs.earlier_first is 'Highest earlier price. The earlier prices are the thirty or more prices before the recent prices.';
+comment on column account_costs.recent_count is 'Number of recent prices. When this number reaches thirty, the recent prices become the earlier prices.';
+comment on column account_costs.earlier_first is 'Highest earlier price. The earlier prices (thirty or more) precede the recent prices.';
 comment on column account_costs.earlier_second is 'Second highest of the earlier prices; equal to the highest if the highest price occurred twice.';
 comment on column account_costs.earlier_count is 'Number of prices summarised in earlier_first and earlier_second.';
 
@@ -251,16 +251,16 @@ create table statement_marks (
   ended_at timestamptz,
   primary key (account_id, line)
 );
-comment on table statement_marks is 'Marks up to which an account''s statement is final, because all calls that were charged before the mark have ended. Each account has a row with line 0, which is locked while lines are stored.';
+comment on table statement_marks is 'Marks up to which an account''s statement is final. All calls that were charged before a mark have ended. Each account has a row with line 0, which is locked while lines are stored.';
 comment on column statement_marks.account_id is 'Account to which the statement belongs.';
 comment on column statement_marks.line is 'Last final line.';
 comment on column statement_marks.next_seq is 'Start number of the first call not explained by a final line.';
-comment on column statement_marks.next_id is 'Lowest id of the calls not explained by a final line.';
-comment on column statement_marks.ended_at is 'End time of the last explained call, if no later call had started by then. The mark becomes invalid if a later call turns out to have started before this time, because overlapping calls must be explained together.';
+comment on column statement_marks.next_id is 'Lowest id of the calls that no final line explains.';
+comment on column statement_marks.ended_at is 'End time of the last explained call, if all later calls started after this time. The mark becomes invalid if a later call turns out to have started before this time, because overlapping calls must be explained together.';
 
 -- If a call changes after its charge was explained, the call's line and all later lines are
--- outdated. The insert waits while another transaction stores lines, so that the delete sees
--- that transaction's marks.
+-- outdated. The insert waits for transactions that are storing lines, so that the delete sees
+-- their marks.
 create function forget_statement() returns trigger language plpgsql as $$
 begin
   insert into statement_marks as marks (account_id, line, next_seq, next_id)

@@ -86,7 +86,7 @@ create table list_query_history (
 comment on table list_query_history is 'Previous values of rows in list_queries. Reading an unchanged list adds no rows to this table.';
 comment on column list_query_history.list_id is 'List that contains the query.';
 comment on column list_query_history.query_id is 'Query on the list.';
-comment on column list_query_history.until is 'Time at which the list changed these values.';
+comment on column list_query_history.until is 'Time at which these values were replaced.';
 comment on column list_query_history.weight is 'Weight before the change.';
 comment on column list_query_history.target_url is 'Target page before the change.';
 comment on column list_query_history.tags is 'Labels before the change.';
@@ -99,7 +99,7 @@ begin
   return null;
 end
 $$;
-comment on function keep_list_query() is 'Stores the previous values of a list_queries row when reading the list changes them.';
+comment on function keep_list_query() is 'Stores a list_queries row''s previous values if they change when the list is read.';
 
 -- This condition is checked before the trigger is queued, so a million unchanged rows cost almost nothing.
 create trigger list_queries_changed

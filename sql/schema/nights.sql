@@ -85,7 +85,7 @@ comment on table night_health is 'Figures for each finished run, and its anomali
 comment on column night_health.run_id is 'Run to which the figures belong.';
 comment on column night_health.judged_at is 'Time at which the run was judged. A reopened run is judged again when it ends. A run that was cancelled or never began has figures but no judgement.';
 comment on column night_health.asked is 'Number of queries to be bought. Queries that reused an answer or were not asked are excluded.';
-comment on column night_health.answered is 'Number of queries to be bought that received a readable answer.';
+comment on column night_health.answered is 'Of the queries to be bought, the number with a readable answer.';
 comment on column night_health.empty is 'Number of readable answers without any results.';
 comment on column night_health.unreadable is 'Number of queries with an unusable answer: an unreadable body, a refusal that was charged, or an answer to another query.';
 comment on column night_health.depth is 'Mean depth of the answers with results; null if no answer has results.';
@@ -96,13 +96,13 @@ comment on column night_health.reasons is 'Reasons why the run is suspect, with 
 comment on column night_health.alerts_at is 'Time of the last judgement before the run was checked for rank alerts; null if the run has not been checked, or if no rules existed.';
 comment on column night_health.paused_minutes is 'Number of minutes during which none of the run''s queries could be bought, because the accounts were stopped or because the run had ended and had not been reopened yet.';
 comment on column night_health.remarks is 'Other anomalies of the run, one sentence each. The run''s answers are shown despite these anomalies.';
-comment on column night_health.usual_from is 'Oldest run with which later runs of the list are compared: the first of three similar runs, of which this run is the last, or this run if a person marked it as usual. Null if later runs are compared with the same runs as before.';
+comment on column night_health.usual_from is 'Oldest run with which later runs of the list are compared: this run if a person marked it as usual, or the first of three similar runs that end with this run. Null if later runs are compared with the same runs as before.';
 comment on column night_health.compared is 'Number of answers that could be compared with an older answer to the same query.';
 comment on column night_health.turnover is 'Mean change in the top ten since the last trusted answer from an earlier day, from 0 (no change) to 1 (every page is new).';
-comment on column night_health.turnover_newest is 'Mean change in the top ten since the last answer from an earlier day, whether or not that answer is trusted. A low value means that changes tend to last.';
-comment on column night_health.sameness is 'Mean, over all top-ten pages, of the share of the run''s other queries whose answers also show the page. Null if the run has fewer than five queries.';
-comment on column night_health.repeats is 'Mean share of the top-ten positions whose page also has a better position in the same answer.';
-comment on column night_health.foreign_share is 'Mean share of top-ten results on the country domains of countries other than the requested country; null if no country was requested.';
+comment on column night_health.turnover_newest is 'Mean change in the top ten since the last answer from an earlier day, trusted or not. A low value means that changes tend to last.';
+comment on column night_health.sameness is 'For a top-ten page, the mean share of the run''s other queries whose answers also show the page. Null if the run has fewer than five queries.';
+comment on column night_health.repeats is 'Mean share of top-ten results whose page also has a better position in the same answer.';
+comment on column night_health.foreign_share is 'Mean share of top-ten results on country domains other than the requested country''s; null if no country was requested.';
 comment on column night_health.stale is 'Share of changed answers that show exactly the same pages as on an earlier day, for the day with the highest share. Null if no earlier day has at least eight changed answers.';
 comment on column night_health.alerts_severity is 'Combined severity of the run''s rank alerts: high, medium or low; null if the run raised no alerts. high: at least five queries, and at least a quarter of all queries, dropped. medium: at least a twentieth of the queries dropped, or a share of voice decreased.';
 comment on column night_health.alerts_headline is 'Summary of the run''s rank alerts, in one sentence.';
@@ -119,7 +119,7 @@ comment on table night_evidence is 'Score of each plausibility rule for each fin
 comment on column night_evidence.run_id is 'Run that was judged.';
 comment on column night_evidence.rule is 'Name of the plausibility rule.';
 comment on column night_evidence.score is 'Value that the rule computed for the run.';
-comment on column night_evidence.usual is 'Median score of the runs with which the list''s runs are compared; null if there are fewer than three such runs.';
+comment on column night_evidence.usual is 'Median score of the runs used for comparison; null if there are fewer than three such runs.';
 comment on column night_evidence.verdict is 'Verdict of the rule: fine, notice (odd, but the answers are shown), lasting (odd for the third time in a row; treated as usual from now on) or quarantine.';
 
 create table quarantine (
@@ -132,7 +132,7 @@ create index quarantine_of_run on quarantine (run_id);
 comment on table quarantine is 'Answers that were paid for and stored but are not trusted. Until these answers are released, they do not count toward ranks, shares, alerts or cadence, and are not reused.';
 comment on column quarantine.search_id is 'Answer that is not trusted.';
 comment on column quarantine.run_id is 'Run that bought the answer.';
-comment on column quarantine.reason is 'Reason why the answer is not trusted, in one sentence.';
+comment on column quarantine.reason is 'One-sentence reason why the answer is not trusted.';
 comment on column quarantine.score is 'Score of the rule that flagged the answer, from 0 to 1. Null if the whole run is distrusted, or if a person made the decision.';
 
 create table trust_marks (
@@ -152,7 +152,7 @@ comment on table trust_marks is 'Decisions by people to trust or distrust a run 
 comment on column trust_marks.id is 'Identifier of the decision.';
 comment on column trust_marks.run_id is 'Run to which the decision applies.';
 comment on column trust_marks.search_id is 'Answer to which the decision applies; null for the whole run.';
-comment on column trust_marks.trusted is 'True if the decision is to trust the answers, false if it is to distrust them. In both cases, the plausibility rules are ignored.';
+comment on column trust_marks.trusted is 'True if the answers are trusted, false if they are distrusted, regardless of the plausibility rules.';
 comment on column trust_marks.usual is 'True if later runs of the list are compared with this run and the runs after it.';
 comment on column trust_marks.reason is 'Reason for the decision, in the person''s own words.';
 comment on column trust_marks.made_by is 'Person who made the decision.';

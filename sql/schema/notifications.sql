@@ -28,7 +28,7 @@ comment on column notices.noted_at is 'Time at which the event was recorded.';
 comment on column notices.said is 'Text of the notice, on one line.';
 comment on column notices.fields is 'Figures about the event, as sent in the notice.';
 comment on column notices.tries is 'Number of attempts to send the notice, including the attempt in progress.';
-comment on column notices.due_at is 'Time before which the notice is not sent: the end of a pause after a failure, or the deadline of the process that is sending the notice.';
+comment on column notices.due_at is 'Earliest time at which the notice is sent: the end of a pause after a failure, or the deadline of the process that is sending the notice.';
 comment on column notices.given_up_at is 'Time at which the notice was abandoned.';
 comment on column notices.problem is 'Reason for the failure of the last attempt.';
 

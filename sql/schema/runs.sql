@@ -41,7 +41,7 @@ comment on column runs.uncertain is 'Credits held for the run''s calls with an u
 comment on column runs.reserved is 'Credits reserved for the run''s calls in flight.';
 comment on column runs.budget_used is 'Credits that count toward the budget: spent, uncertain and reserved.';
 comment on column runs.rows is 'Number of lines in the file, without the header and blank lines.';
-comment on column runs.accepted is 'Number of lines that resulted in a query.';
+comment on column runs.accepted is 'Number of lines accepted as queries, without duplicates.';
 comment on column runs.duplicates is 'Number of lines whose query also appears in an earlier line.';
 comment on column runs.rejected is 'Number of lines that could not be used. The reasons are in rejected_lines.';
 comment on column runs.created_at is 'Time at which the run was planned.';
@@ -66,7 +66,7 @@ comment on column slices.slice is 'Number of the slice within the run.';
 comment on column slices.priority is 'Priority of all tasks in the slice.';
 comment on column slices.round is 'Number of times that the slice was queued again. The number is part of the queue job''s id.';
 comment on column slices.done_at is 'Time at which the last task in the slice ended; null while a task is open.';
-comment on column slices.turn is 'Sort key for slices of equal priority from different runs: the expected cost of the run up to the end of this slice, divided by the list''s share. Null if lists have no shares.';
+comment on column slices.turn is 'Sort key for slices of equal priority from different runs: the run''s expected cost up to and including this slice, divided by the list''s share. Null if lists have no shares.';
 
 -- Each task is updated once, when it ends. The fill factor leaves room for the new row, so no index is updated.
 create table tasks (
@@ -104,7 +104,7 @@ comment on column tasks.deaths is 'Number of workers that died while a call for 
 comment on column tasks.state is 'State of the task: open, answered, reused, not_asked, failed, unknown, unaffordable or cancelled. not_asked: the list or its cadence skips the query in this run, and its last answer is used. failed: the failure is final. unknown: a call may have been charged, and the query is not bought again, because no attempts are left or MILL_UNKNOWN is hold. unaffordable: the budget of the run or of its list was used up.';
 comment on column tasks.error_code is 'Code of the last error; null for a task without errors.';
 comment on column tasks.error_message is 'Description of the last error, in one sentence.';
-comment on column tasks.answers_after is 'Only an answer received after this time may be reused for the task. This time is set if the task was reopened to buy its query again, or if the list accepts no older answers; null otherwise.';
+comment on column tasks.answers_after is 'Only an answer received after this time may be reused for the task. Null unless the task was reopened to buy its query again, or the list accepts no older answers.';
 
 create table rejected_lines (
   run_id bigint not null references runs,

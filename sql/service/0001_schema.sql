@@ -180,7 +180,7 @@ comment on column kept_answers.account_id is 'Account that made the request. A r
 comment on column kept_answers.key is 'Idempotency-Key of the request.';
 comment on column kept_answers.asked is 'SHA-256 of the request. A different request with the same Idempotency-Key is refused.';
 comment on column kept_answers.claim is 'Token of the request that is allowed to produce the answer. Later requests with the same Idempotency-Key wait for this answer.';
-comment on column kept_answers.claimed_at is 'Time of the claim. A claim that is older than the longest possible duration of a request may be taken over by another request.';
+comment on column kept_answers.claimed_at is 'Time of the claim. If the claim is older than a request can possibly last, another request may take over the claim.';
 comment on column kept_answers.answer is 'Answer as JSON; null while the request is in progress.';
 comment on column kept_answers.used is 'Credits charged for the request.';
 comment on column kept_answers.remaining is 'Credits left in the account after the request.';

@@ -1,5 +1,5 @@
--- Computes the number of calls per minute from the account's newest thousand calls, reading at most
--- the newest 100,000 calls of all accounts. Pauses longer than five seconds count as five seconds.
+-- Computes calls per minute from the account's newest thousand calls, among the newest 100,000 calls
+-- of all accounts. Pauses longer than five seconds count as five seconds.
 -- Returns null if there are too few calls. Parameters: :account, :origin.
 select case when count(*) > 20 then count(*) * 60 / nullif(extract(epoch from sum(least(gap, interval '5 seconds'))), 0) end::float8
   as per_minute

@@ -1,4 +1,4 @@
--- Marks a day if one of its compared answers was bought for a different day. Requires the day's stored steps.
+-- Marks a day if one of its compared answers was bought for a different day. The day's steps must already be stored.
 update finished_days
 set strays = true
 where id = :finish::bigint

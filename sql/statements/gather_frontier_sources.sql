@@ -1,5 +1,5 @@
 -- Collects the source queries of an expansion in a temporary table, each with its newest answer and its weight.
--- Parameters: :list, :into (bigint, lists), :from, :until (rounds), :origin, :api.
+-- Parameters: :list and :into (list ids, bigint), :from and :until (rounds), :origin, :api.
 create temporary table frontier_sources on commit drop as
 select
   sources.query_id, sources.round, sources.weight, latest.search_id,
@@ -13,7 +13,7 @@ from (
     and :from::integer = 0
     and last_seen = (select max(last_seen) from list_queries where list_id = :list::bigint)
   union all
-  -- The weight is a sum over the source queries, and is divided by their number, so that the query counts once.
+  -- The weight, a sum over the source queries, is divided by their number, so that the query counts once.
   select query_id, round, weight / sources
   from expansions
   where list_id = :into::bigint

@@ -1,5 +1,5 @@
--- Counts the merged lines, and the slices of :slice_size tasks that they require, grouped by the properties that the
--- tasks in a slice share. New slices are numbered after the existing slices of run :run.
+-- Groups the merged lines by the properties that all tasks in a slice share, and counts each group's lines and slices
+-- (of :slice_size tasks). New slices are numbered after the existing slices of run :run.
 select
   already, reused, rests, priority, tasks, slices, unreadable, weighted, aged,
   coalesce((select max(slice) from slices where run_id = :run::bigint), 0)

@@ -68,8 +68,8 @@ left join lateral (
   order by searches.fetched_at desc
   limit 1
 ) as last_time on not known.already
--- Last readable, trusted answer to each query, with its run date. Answers with a later run date, which a fast clock can
--- cause, are skipped.
+-- Last readable, trusted answer to each query, with its run date. Answers with later run dates (from a fast clock) are
+-- skipped.
 left join lateral (
   select searches.id, searches.fetched_at, runs.run_date
   from searches

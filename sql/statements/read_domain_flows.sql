@@ -1,4 +1,4 @@
--- Reads the domains to which a domain lost clicks or from which it gained clicks, largest amounts first. Parameters:
+-- Reads the domains that took clicks from a domain or lost clicks to that domain, largest amounts first. Parameters:
 -- :domain, :since, :until (date).
 select
   case when flows.loser = :domain then flows.taker else flows.loser end as domain,

@@ -1,5 +1,5 @@
--- Reads the first day with answers in a period. The first day of the period qualifies if earlier answers still count on
--- that day. Parameters: :since, :until (date).
+-- Reads the first day with answers in a period. Returns the period's first day if that
+-- day or the 30 days before it have answers. Parameters: :since, :until (date).
 select case
   -- Applies the condition of analysis.known_on without computing its rows.
   when exists (

@@ -1,7 +1,7 @@
 -- Reads the answers that a run bought, in order of query id, after query :after. Each row has a number for each page in
--- the answer's top ten, the share of domains from other countries, and up to :most older answers (from days before
--- :date, newest first). Each older answer is packed into bytes: its day, whether it is
--- trusted, its number of pages, and a number for each page.
+-- the answer's top ten, the share of foreign domains, and up to :most answers from days before :date, newest first.
+-- The bytes of an older answer contain its day,
+-- whether it is trusted, its number of pages, and a number for each page.
 select asked.query_id, searches.id as search_id, queries.q, now.pages, now.foreign_share as foreign, before.earlier
 from (
   select tasks.query_id, tasks.search_id
@@ -29,7 +29,7 @@ left join lateral (
       held.position, held.ordinal, substr(uuid_send(held.page_id), 1, 4) as page,
       substring(domains.host from '[.](?!ai|cc|co|eu|fm|gg|im|io|la|ly|me|sh|so|tk|to|tv|ws)([a-z]{2})$') as country
     from organic_results as held
-    -- Domains are needed only for queries with a country. The expression saves ten lookups for each other answer.
+    -- Domains are needed only for queries with a country. For other queries, "case" saves ten lookups per answer.
     left join domains on domains.id = case when queries.gl <> '' then held.domain_id end
     where held.search_id = searches.id
       and held.page_id is not null

@@ -20,7 +20,7 @@ sums as (
     count(*) filter (where weighed.position <= 10) as top_10,
     count(*) filter (where weighed.position <= 20) as top_20,
     coalesce(sum(weighed.weight * curve.ctr), 0) as clicks
-  -- Rows are grouped, because the planner expects few queries, and a join would compare every pair of rows.
+  -- Rows are grouped, not joined: the planner expects few queries, so a join would compare every pair of rows.
   from (
     select run_date, query_id, max(weight) as weight, min(position) as position
     from (

@@ -1,4 +1,4 @@
--- Reads a page's position changes between two days, under all spellings of its address, largest gains and losses first.
+-- Reads a page's position changes between two days, largest first. All spellings of the page's address are included.
 -- Parameters: :key (key of the page), :since, :until (date).
 with moves as materialized (
   select *

@@ -1,6 +1,6 @@
 -- Reads a report's days and their counts, from views that are already restricted to the report's
 -- slice. The newest day is the newest full day of the period or, if no day is full, the newest day
--- with any answer. A slice's own query counts determine which days are full, by the rule in
+-- with any answer. Full days of a slice depend on the slice's own query counts, by the rule in
 -- analysis.days. Parameters: :since, :until (date, or null), :sliced (boolean).
 with told as materialized (
   select run_date, answered, thin
@@ -46,7 +46,7 @@ select
   chosen.day,
   case
     when :since::date is null then (select max(run_date) from full_days where run_date < chosen.day)
-    -- The requested first day or, if that day cannot be compared, the earliest full day.
+    -- The requested first day or, if no full day is that old, the earliest full day.
     else coalesce(
       (select :since::date where exists (select from full_days where run_date <= :since::date)),
       (select min(run_date) from full_days where run_date < chosen.day)

@@ -1,4 +1,4 @@
--- Reads the nights of adaptive lists, day by day, newest first, including nights before the lists became adaptive.
+-- Reads the nights of adaptive lists by day, newest first, including nights before a list became adaptive.
 -- Parameters: :since, :until (date).
 with nights as (
   select runs.list_id, lists.name as list, runs.run_date, sum(runs.spent) as credits

@@ -1,6 +1,6 @@
 -- Reads the first and last day of a period, and the earliest day that can be read together with the last day. By
--- default, the period ends on the most recent full day. Parameters: :since, :until (date, or null), :days (length of
--- the period if no start is given), :most (maximum length of a period; both integers).
+-- default, the period ends on the most recent full day. Parameters: :since, :until (date, or null), :days (integer,
+-- length of the period if no start is given), :most (integer, maximum length of a period).
 select
   coalesce(:since::date, last.day - (:days::integer - 1)) as since,
   last.day as until,

@@ -1,5 +1,5 @@
 -- Reads the version of the stored days in a period. The figures change only if the version changes. The version is null
--- unless every day of the period and the last known answers on compared days are stored. Parameters: :since, :until,
+-- until all days in the period and the last known answers on the compared days are stored. Parameters: :since, :until,
 -- :compared (the earlier compared day; date).
 select case
   when analysis.keywords_kept(:compared::date, 31) is not null

@@ -1,5 +1,5 @@
--- Makes only the unasked queries of an expansion current in its list. A query is unasked if no run has bought
--- it. Parameters: :into (bigint, the list), :origin.
+-- Makes an expansion's unasked queries the only current queries in its list. A query is unasked if no run has
+-- bought it. Parameters: :into (bigint, the list), :origin.
 with unasked as (
   update expansions
   set run_id = null
@@ -14,7 +14,7 @@ with unasked as (
     ))
   returning query_id
 ),
--- A single time for all rows, later than every earlier reading of the list even if the clock was set back.
+-- The same time for all rows, later than any earlier reading of the list, even if the clock was set back.
 reading as materialized (
   select greatest(clock_timestamp(), max(last_seen) + interval '1 microsecond') as at
   from list_queries

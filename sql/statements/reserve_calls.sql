@@ -32,8 +32,8 @@ with given as materialized (
     from jsonb_to_recordset(it -> 'grants') as g (bound bigint, probe boolean)
   ) granted
 ),
--- Tasks that changed after they were read: the task ended, its run was closed, its query is now in flight
--- elsewhere, or the task can now reuse an answer.
+-- Finds tasks that changed after they were read, because the task ended, its run was closed, its query is now
+-- in flight elsewhere, or an answer can now be reused.
 changed_tasks as (
   select w.id
   from given
@@ -63,8 +63,8 @@ changed_tasks as (
         and s.api = it ->> 'api'
     )
 ),
--- Runs whose budget or list budget was changed, or was used by another account or run, after the
--- decision was made.
+-- Runs for which the run's or the list's budget was changed, or was used by another account or run,
+-- after the decision.
 changed_runs as (
   select w.run
   from given
@@ -108,7 +108,7 @@ fits as materialized (
     and not exists (select from changed_runs)
     and (
       a.xmin::text = it ->> 'version'
-      -- A steady decision stays valid while other workers reserve and settle calls, as long as the balance suffices.
+      -- If `steady` is true, other workers' calls do not invalidate the decision while the balance is sufficient.
       or (
         (it ->> 'steady')::boolean
         and a.drained_floor is null
@@ -229,7 +229,7 @@ updated_reused_tasks as (
   where tasks.id = any(reused_tasks) and tasks.id = old.task and tasks.state = 'open'
 ),
 -- Tasks that the run's budget does not cover: the tasks that were read, and the run's next tasks. The number of tasks
--- is limited, because other reservations wait for this statement. Later reservations end the remaining tasks.
+-- is limited, because other reservations wait for this statement. Later reservations update the remaining tasks.
 unaffordable_tasks as (
   select t.id
   from given
@@ -285,7 +285,7 @@ updated_spent_tasks as (
       else 'the budget of the run is used up'
     end
   from given
-  -- This condition comes first, because in most cases no run has used up its budget.
+  -- This condition comes first, because it is usually false.
   where cardinality((select spent_runs from given)) > 0
     and exists (select from fits)
     and tasks.id = any(array(select id from unaffordable_tasks) || (select given_up_tasks from given))

@@ -37,9 +37,9 @@ changed as (
   left join tasks on tasks.id = t.id::bigint
   where tasks.xmin::text is distinct from known ->> 'version'
 ),
--- Checks a key at its first reported balance. If this account could have that balance, the new key
--- belongs to the account. Otherwise, the new key replaces the earlier key. If the earlier key is
--- still in use, the new key is foreign, and its balances are ignored.
+-- Checks a key when its balance is first reported. If that balance is possible for this account, the
+-- new key belongs to the account. Otherwise, the new key replaces the earlier key. If the earlier
+-- key is still in use, the new key is foreign, and its balances are ignored.
 key_check as materialized (
   select
     is_known,
@@ -309,8 +309,7 @@ updated_account as (
       else accounts.drained_floor
     end,
     blind_calls = case when drained or newer then 0 else accounts.blind_calls end,
-    -- The permission to probe ends only when a probe reports the balance, not after answers to
-    -- earlier calls.
+    -- Probing stays permitted until a probe, not an earlier call, reports the balance.
     probe_granted = accounts.probe_granted and not coalesce((drained or newer) and seen_at >= accounts.last_probe_at, false),
     keys = case
       when told_balance is null or is_foreign then accounts.keys
@@ -440,7 +439,7 @@ updated_runs as (
       select r.run, r.spent, r.uncertain, r.reserved
       from given, jsonb_to_recordset(it -> 'runs') as r (run bigint, spent bigint, uncertain bigint, reserved bigint)
       union all
-      -- Reductions in the amounts held for lost calls whose cost is not yet included in a balance.
+      -- Reduces the credits held for lost calls whose cost is not yet included in a balance.
       select run_id, 0, bound - credits_reserved, 0
       from held
       where not washed

@@ -1,7 +1,7 @@
--- Stores the queries in :"held" as members of list :list, one row per distinct query. If several lines contain a query,
--- the most urgent priority, highest weight, shortest interval and age, first text and target, and all tags apply.
+-- Stores each distinct query in :"held" as one member of the list :list. For a query on several lines,
+-- stores the most urgent priority, highest weight, shortest interval and age, first text and target, and all tags.
 --
--- :plain  true if the lines set only priorities and other numbers, but no texts, targets or tags
+-- :plain  true if the lines set only numbers, such as priorities, and no texts, targets or tags
 --
 -- The list is locked, so no row needs a conflict check. Rows are added in the order of their ids.
 merge into list_queries as member

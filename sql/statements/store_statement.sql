@@ -1,8 +1,8 @@
 -- Stores the final lines of each statement. No open call can change these lines. Must run in a
 -- "repeatable read" transaction.
 with locked as (
-  -- A transaction that changes a call updates the same row, so either that transaction waits or
-  -- this transaction fails.
+  -- Transactions that change a call update the same row, so they either wait or make this
+  -- transaction fail.
   insert into statement_marks (account_id, line, next_seq, next_id)
   select accounts.id, 0, 0, 0
   from accounts

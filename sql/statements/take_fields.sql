@@ -45,7 +45,7 @@ from counted
 join fresh using (api, place, field)
 join runs on runs.id = :run::bigint
 join lists on lists.id = runs.list_id
--- Fields that have already occurred in older answers are not new, even if they have not been recorded yet.
+-- Fields that occur in older answers are not new, even if those fields were never recorded.
 where not exists (
     select
     from searches as earlier

@@ -123,7 +123,7 @@ with news as (
       count(*) as found, min(withdrawn_because) as because
     from alerts
     where coalesce(recovered_at, withdrawn_at) > :since::timestamptz
-      -- If a person changed the rule, its alerts need no notice.
+      -- Alerts that ended because a rule was changed need no notice.
       and (
         recovered_at is not null
         or withdrawn_because <> 'its rule was changed or removed'

@@ -90,7 +90,7 @@ export function readRedisAddress(text: string) {
 
 const asking = ['sentinel_username', 'sentinel_password'] as const
 
-/** Reads the login for the sentinels, which have their own users. Returns null for unknown parameters. */
+/** Reads the separate login for the sentinels. Returns null for unknown parameters. */
 function readSentinelLogin(query: string) {
   const given = new URLSearchParams(query.replaceAll('+', '%2B'))
   if ([...given.keys()].some((key) => !asking.some((known) => known === key))) return null

@@ -60,7 +60,7 @@ function readAll(reader: SettingsReader) {
     unknown: reader.value('MILL_UNKNOWN') ?? 'retry',
     renewal: reader.value('MILL_RENEWAL') ?? null,
     probeEveryMs: reader.value('MILL_PROBE_EVERY') ?? null,
-    // An invalid lease becomes NaN. Comparisons with NaN are false, so they report no further problems.
+    // An invalid lease becomes NaN, so that later comparisons are false and report no further problems.
     leaseMs: reader.value('MILL_LEASE_MS') ?? Number.NaN,
     stallMs: reader.value('MILL_STALL_MS') ?? 0,
     zone: reader.value('MILL_ZONE') ?? 'UTC',
@@ -202,7 +202,7 @@ function readDotenv(): Layer {
     const rest = text.split('\n').filter((line) => !broken.includes(line))
     // The parser drops the last line if its closing quote is missing, so one more line is appended.
     const read = parseEnv(`${rest.join('\n')}\n_=_`)
-    // A line without a value gets a name that no setting can have, so that it is reported as broken.
+    // Broken lines are returned under names that no setting can have, so that they are reported.
     return { ...read, ...Object.fromEntries(broken.map((line) => [`${line}\n`, 'no value'])) }
   } catch (cause) {
     throw unreadable(file, cause, 'a folder; remove it, or put a file in its place')
@@ -305,7 +305,7 @@ function suggest(name: string): string | undefined {
   )
 }
 
-/** True if the typed name lacks a word or has an extra word, such as MILL_FLOOR or MILL_WEBHOOK_URL. */
+/** True if the typed name has missing or extra words, as in MILL_FLOOR or MILL_WEBHOOK_URL. */
 function sharesWords(plain: string, setting: string): boolean {
   const [typed, known] = [wordsOf(plain), wordsOf(setting)]
   const within = (some: readonly string[], all: readonly string[]) =>

@@ -27,7 +27,7 @@ export function csvLines(
 // Characters that make a spreadsheet treat a cell as a formula. The last four characters are full-width.
 const formula = /^[=+\-@\t\r\uff1d\uff0b\uff0d\uff20]/
 
-/** Returns the text of a cell. Only text is protected from evaluation: a negative number must remain a number. */
+/** Returns the text of a cell. Only text cells are escaped, because a negative number must remain a number. */
 function textOf(cell: Cell, raw: boolean): string {
   if (cell === null || cell === undefined) return ''
   if (cell instanceof Date) return cell.toISOString()

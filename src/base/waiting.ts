@@ -68,8 +68,8 @@ export class Closers {
 const inTurn: (() => void)[] = []
 
 /**
- * Resolves after all earlier callers have had a turn of the event loop. Hundreds of answers are parsed in separate
- * turns, so that PostgreSQL's replies are read in between. A transaction that waits for a reply may have locked a row
+ * Resolves after all earlier callers have had a turn of the event loop. Many answers are parsed in separate turns,
+ * so that PostgreSQL's replies are read between turns. A transaction that waits for a reply may have locked a row
  * that all workers need.
  */
 export function yieldInTurn(): Promise<void> {

@@ -19,7 +19,7 @@ import type { SliceQueue } from './queue/slice-jobs.ts'
 import { installationId } from './queue/open-slices.ts'
 import type { QueuePlace } from './queue/queue.ts'
 
-/** Components that commands share. They are closed when the command ends. */
+/** Components that commands share, closed when the command ends. */
 export interface Mill {
   readonly config: Config
   readonly db: Database
@@ -42,11 +42,11 @@ interface MillOptions {
   readonly name: string
   /** Number of database connections, excluding the queue's own pool. */
   readonly connections?: number
-  /** True if all of the process's statements are repeated and look up rows by key. */
+  /** True if the process only repeats statements that look up rows by key. */
   readonly byKey?: boolean
   /** True if the process only reads. The database rejects all changes by a read-only process. */
   readonly reading?: boolean
-  /** True if the process reads for analysts, and should use the replica if there is one. A replica may lag slightly. */
+  /** If true, the process reads for analysts, from the replica if there is one. A replica may lag slightly. */
   readonly behind?: boolean
 }
 
@@ -117,7 +117,7 @@ export interface Supplier {
   readonly account: string
 }
 
-/** Returns the account, and the origin that is stored with answers. */
+/** Returns the account, and the origin and API to store with answers. */
 export function supplierOf(config: Config): Supplier {
   if (config.api === null) {
     return { origin: 'sandbox', api: 'bundled', account: config.account ?? 'bundled' }

@@ -14,7 +14,7 @@ const uuid = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i
 /** Path parameters and filters in an address. All values are untrusted. */
 export class PageAddress {
   readonly #path: Readonly<Record<string, string>>
-  /** Filters as typed, to be shown again in forms. */
+  /** Filters as the user typed them, for display in forms. */
   readonly filters: URLSearchParams
 
   constructor(path: Readonly<Record<string, string>>, filters: URLSearchParams) {
@@ -65,7 +65,7 @@ export class PageAddress {
     return ['1', 'on', 'show', 'true', 'yes'].includes(this.text(name) ?? '')
   }
 
-  /** Filter value that must be one of the given words. The first word is the default. */
+  /** Returns a filter value, which must be one of the words. The first word is the default. */
   word<Word extends string>(name: string, words: readonly [Word, ...Word[]]): Word {
     const text = this.text(name)
     if (text === null) return words[0]
@@ -87,7 +87,7 @@ export class PageAddress {
     return text === null ? null : expectDay(name, text)
   }
 
-  /** A missing end defaults to `today`. If the start is missing, the period is `days` days long. */
+  /** Reads a period, which by default ends at `today` and is `days` days long. */
   span({ today, days }: { today: string; days: number }): DaySpan {
     const until = this.day('until') ?? today
     const since = this.day('since') ?? daysBefore(until, days - 1)

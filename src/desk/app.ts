@@ -67,7 +67,7 @@ async function showProblem(c: Context<DeskEnv>, parts: DeskParts, thrown: unknow
   const { status, view, again, bug } = problemOf(error)
   if (bug)
     parts.report(`${c.req.path}: ${(error instanceof Error && error.stack) || String(error)}`)
-  // A rejected visitor must not learn anything about the pages.
+  // A rejected visitor's error page must not name the desk's pages.
   const known = status !== 401 && status !== 403 && status !== 429
   const frame = { ...frameOf(parts, null), again, ...(known ? {} : { pages: [], leave: false }) }
   return c.html(layOut(view, null, frame), status, pageHeaders)

@@ -10,7 +10,7 @@ export type Assets = ReturnType<typeof readAssets>
 // The folder is relative to the root, because compiled files are in a different folder.
 const folder = join(root, 'src', 'desk', 'assets')
 
-/** Reads the style sheet, the script and the icon, which are the only assets. */
+/** Reads all assets: the style sheet, the script and the icon. */
 export function readAssets() {
   return {
     style: assetOf('desk.css', 'text/css; charset=utf-8'),
@@ -33,7 +33,7 @@ export const pageHeaders = {
     "default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self'; connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'",
   'cross-origin-opener-policy': 'same-origin',
   'cross-origin-resource-policy': 'same-origin',
-  // With "no-referrer", browsers would send our own forms without an origin.
+  // With "no-referrer", browsers would not send an origin with our own forms.
   'referrer-policy': 'same-origin',
   'x-content-type-options': 'nosniff',
   'x-frame-options': 'DENY',

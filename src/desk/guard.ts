@@ -25,7 +25,7 @@ function refused(message: string): HTTPException {
 
 export type HostGuard = ReturnType<typeof hostGuard>
 
-/** Decides from a request's headers whether it may be answered. */
+/** Decides whether to answer a request, based on its headers. */
 export function hostGuard(host: string, publicUrl: URL | null, sessions: Sessions | null) {
   const names = namesOf(host, publicUrl)
   return {

@@ -82,7 +82,7 @@ function top({ pages, page, leave }: Frame, place: PagePlace | null, plain: bool
     }`
 }
 
-/** Marks answers that are not live, with a small banner on every page. */
+/** Draws a small banner if a page shows answers that are not live. */
 export function notLive({ origins }: PagePlace): Html | null {
   const shown = origins.split(',')
   const others = shown.filter((origin) => origin !== 'live').map((other) => other.toUpperCase())

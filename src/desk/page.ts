@@ -50,7 +50,7 @@ export async function openReading(
         await sql`set local max_parallel_workers_per_gather = 0`.execute(db)
         return read(db)
       }),
-    /** Reads nonessential data from any table. Returns null if reading takes longer than a second. */
+    /** Reads optional data from any table. Returns null if reading takes longer than a second. */
     briefly: <T>(read: (db: Database) => Promise<T>) =>
       inTime(readSnapshot(mill.db, { ...snapshot, timeoutMs: brieflyMs }, read)),
   }
@@ -58,7 +58,7 @@ export async function openReading(
 
 export type PagePlace = Readonly<ReturnType<typeof pagePlace>>
 
-/** The parts of a page's context that are needed to draw the page. */
+/** Returns the parts of the context that are needed to draw a page. */
 export function pagePlace(
   path: string,
   address: PageAddress,
@@ -87,7 +87,7 @@ export function pagePlace(
     },
     /** Builds an element id. Parts that occur more than once need distinct ids. */
     id: (name: string) => name,
-    /** True in a report file, where forms have no server to submit to. */
+    /** True in a report file, where forms cannot be submitted. */
     still: false as boolean,
   }
 }
@@ -101,7 +101,7 @@ export interface View {
   readonly plain?: true
 }
 
-/** Parts of a page that are updated while it is open, by element id. */
+/** Parts of a page that are updated while the page is open, by element id. */
 export type LiveParts = Readonly<Record<string, Html>>
 
 export interface DeskPage {

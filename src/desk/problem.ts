@@ -50,7 +50,7 @@ function isAway(error: unknown): boolean {
   return troubleOf(error) === 'away' && codeOf(error) !== null
 }
 
-/** If a detail is given, the page reloads automatically instead of linking to the overview. */
+/** With a detail, the page reloads automatically; otherwise, the page links to the overview. */
 function said(
   status: Problem['status'],
   title: string,

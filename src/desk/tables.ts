@@ -21,7 +21,7 @@ export interface DeskGround {
 const connections = 6
 /** Connections for two concurrent questions, each with a second connection to cancel the statement. */
 const questionConnections = 4
-/** Minimum time between connection attempts, so that reloads do not query an unreachable database each time. */
+/** Minimum time between connection attempts, so that not every page reload tries an unreachable database. */
 const restMs = 1_000
 const originsForMs = 10_000
 const forecastForMs = 2_000

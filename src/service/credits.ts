@@ -16,7 +16,7 @@ export interface PaidSearch {
   readonly idempotencyKey?: string | undefined
 }
 
-/** Returns the request's number, or a 429 if other requests may still release credits. Throws a 402. */
+/** Returns the request's id, or error 429 if other requests may still release credits. Throws error 402. */
 async function reserveCredits(pool: pg.Pool, { key, search }: PaidSearch) {
   const most = cost(search.num)
   const { rows } = await pool.query<{ id: number }>({
@@ -72,7 +72,7 @@ export function openCredits(pool: pg.Pool, patienceMs = 10_000) {
           const found = await reserveCredits(pool, order)
           if (typeof found === 'number') return found
           if (performance.now() > end) throw found
-          // Another process may release the credits, so the database is queried again.
+          // Queries the database again, because another process may release credits.
           await pause(25)
         }
       })

@@ -66,7 +66,7 @@ async function prepare(connectionString: string): Promise<string> {
   }
 }
 
-/** Refuses a pooler, because poolers drop startup parameters. Behind a pooler, the handshake's process ID differs. */
+/** Refuses a pooler, because poolers drop startup parameters. A pooler's handshake contains another process ID. */
 async function refusePooler(client: pg.Client): Promise<void> {
   const { rows } = await client.query<{ pid: number }>('select pg_backend_pid() as pid')
   if (rows[0]?.pid === toldPid(client)) return

@@ -35,7 +35,8 @@ const actions = {
   rotate: async (keys, { grace = '24h' }, word) => {
     const id = wholeFlag('key', word, Number.MAX_SAFE_INTEGER) ?? missing('the number of a key')
     const graceMs = readDuration(grace)
-    if (graceMs === null) throw new Misuse(`expected --grace to be like 24h or 7d, got ${grace}`)
+    if (graceMs === null)
+      throw new Misuse(`expected --grace to be a duration like 24h, got ${grace}`)
     return issued(await keys.rotate({ id, graceMs }), `; the old key remains valid for ${grace}`)
   },
   revoke: async (keys, _, word = missing('the number of a key')) => {

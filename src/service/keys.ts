@@ -193,12 +193,12 @@ export class Keys {
     return rows
   }
 
-  /** Returns null if the key is unknown or revoked. A mistyped key causes no database query. */
+  /** Returns null if the key is unknown or revoked. Mistyped keys are not looked up in the database. */
   async find(key: string): Promise<FoundKey | null> {
     if (keyKind(key) === null) return null
     const wanted = hashKey(key)
     this.#hashes.push(wanted)
-    // Concurrent requests share a query, so that many requests with one key do not delay another key.
+    // Concurrent requests share a query, so that many requests with one key do not delay those with other keys.
     this.#looking ??= setImmediate().then(() => this.#look())
     return (await this.#looking).find(({ hash: found }) => found.equals(wanted)) ?? null
   }
@@ -255,7 +255,7 @@ export class Keys {
     return id
   }
 
-  /** Returns the first row of a statement's result. If the result is empty, throws an error with the given text. */
+  /** Returns the first row of a statement's result, or throws an error with the given text if there is none. */
   async #one<Row extends object>(text: string, values: unknown[], problem = ''): Promise<Row> {
     const [row] = (await this.#pool.query<Row>(text, values)).rows
     if (row === undefined) throw new Misuse(problem)
@@ -276,7 +276,7 @@ export const creditsLeft = `(accounts.quota - case when ${renewalIsDue} then 0 e
 
 const issuedColumns = `id, kind, account_id as account, (select ${creditsLeft} from accounts where id = account_id) as credits`
 
-/** True if a key is refused; false for a replaced key during its grace period. */
+/** True if a key is no longer valid. A replaced key is valid during its grace period. */
 export function isRevoked({ revoked_at: at }: Pick<ListedKey, 'revoked_at'>): boolean {
   return at !== null && at.getTime() <= Date.now()
 }

@@ -22,7 +22,7 @@ const limits = {
 
 const arrivals = new WeakMap<http.IncomingMessage, number>()
 
-/** Time on the `performance.now()` clock at which a request's head arrived. */
+/** Time at which a request's head arrived, as a `performance.now()` value. */
 export function arrivalOf(request: http.IncomingMessage): number {
   return arrivals.get(request) ?? performance.now()
 }
@@ -31,8 +31,8 @@ let accepted = 0
 let accepting: Promise<void> | null = null
 
 /**
- * Waits until all waiting connections are accepted, or until a time limit. Node accepts one connection per turn of its
- * event loop, so a new client might otherwise wait for hundreds of turns, each busy with searches.
+ * Waits until all pending connections are accepted or a time limit is reached. Node accepts one connection per turn of
+ * its event loop, so a new client might otherwise wait for hundreds of turns, each busy with searches.
  */
 export function untilAccepted(): Promise<void> {
   return (accepting ??= acceptAll().finally(() => (accepting = null)))
@@ -42,7 +42,7 @@ async function acceptAll(): Promise<void> {
   const end = performance.now() + 250
   for (let before = -1; accepted > before && performance.now() < end;) {
     before = accepted
-    // The first call may end in the current turn of the event loop. Connections are accepted between the two calls.
+    // The first wait may end in the current turn of the event loop. Connections are accepted between the two waits.
     await setImmediate()
     await setImmediate()
   }
@@ -73,7 +73,7 @@ export async function listen(
   const answerWhole = async (request: http.IncomingMessage, response: http.ServerResponse) => {
     // Only the bodies of forms are used.
     const problem = request.method === 'POST' ? null : await readAway(request)
-    // Pipelined input may have closed the connection.
+    // After pipelined input, the connection may be closed.
     if (problem === 'broken' || request.socket.writableEnded) return
     if (problem !== null) return refuse(problem, response.socket)
     // The connection is closed, because Node reads no further requests after an Upgrade header.
@@ -87,7 +87,7 @@ export async function listen(
     if (request.socket.writableEnded) return
     // Node uses the first Host header, but a proxy may use another.
     if (request.headersDistinct.host?.length === 1) void answerWhole(request, response)
-    else refuse(new Refusal(400, 'The request must name one host'), response.socket)
+    else refuse(new Refusal(400, 'The request must have one Host header'), response.socket)
   })
   server.on('connection', () => (accepted += 1))
   server.on('clientError', (error: NodeJS.ErrnoException, socket) => {
@@ -158,7 +158,7 @@ export async function closeServer(server: http.Server, graceMs: number): Promise
 
 const largestBody = 65_536
 
-/** Discards a body. If the body is cut off, no search may be made or charged. */
+/** Discards a body. If the body is incomplete, no search may be started or charged. */
 async function readAway(request: http.IncomingMessage): Promise<Refusal | 'broken' | null> {
   const length = Number(request.headers['content-length'] ?? 0)
   const chunked = request.headers['transfer-encoding'] !== undefined

@@ -135,7 +135,7 @@ const interpretation = z
     corrections: z
       .array(z.object({ from: z.string(), to: z.string() }))
       .describe('Words treated as typos, with their corrections.'),
-    ignored_words: z.array(z.string()).describe('Ignored words, which appear on no page.'),
+    ignored_words: z.array(z.string()).describe('Words ignored because no page contains them.'),
   })
   .openapi('Interpretation', {
     description:

@@ -8,7 +8,7 @@ import { bindLoopback, closeServer } from './listen.ts'
 import { fraction } from './random.ts'
 import { jsonType } from './reply.ts'
 
-/** Faults that last for a whole night. `nobody` is a night without workers, and has no effect in this proxy. */
+/** Faults that last for a whole night. `nobody`, a night without workers, has no effect in this proxy. */
 type NightFault = 'empty' | 'shallow' | 'failing' | 'nobody' | 'html' | 'dear'
 
 const body = z.looseObject({ organic_results: z.array(z.unknown()) })

@@ -26,7 +26,7 @@ export interface ServiceOptions {
   readonly searxngUrl?: URL | null
   /** Seed for answers that change from day to day. Without a seed, answers do not change. */
   readonly drift?: string | undefined
-  /** If true, most answers change only after days or weeks. */
+  /** If true, most answers stay the same for days or weeks. */
   readonly calm?: boolean
   readonly today?: (() => Date) | undefined
   readonly log?: Log
@@ -100,7 +100,7 @@ export async function sweep(pool: pg.Pool, log: Log, keepMs: number): Promise<vo
     await pool.query(
       `delete from kept_answers where claimed_at < now() - make_interval(secs => ${replaySeconds})`,
     )
-    // Keeps the number and cost of the queries.
+    // Deletes the texts, but keeps counts and costs.
     await pool.query(
       `update usage set q = ''
       where q <> ''
@@ -109,7 +109,7 @@ export async function sweep(pool: pg.Pool, log: Log, keepMs: number): Promise<vo
       [keepMs / 1000],
     )
   } catch (error) {
-    // The sweep runs again in a minute, and each request reports an unreachable database.
+    // The sweep runs again in a minute. Requests also report an unreachable database.
     log.error({ err: error }, 'the sweep of unfinished requests failed')
   }
 }

@@ -112,7 +112,7 @@ export const workMutants: readonly Mutant[] = [
       },
       {
         name: 'calls are given up before the lease is renewed',
-        find: '    // The heartbeat comes first, because it shows how long this worker, and possibly others, have been delayed.\n    await this.#beat()\n',
+        find: '    // The heartbeat comes first, because it shows how long this and other workers may have been delayed.\n    await this.#beat()\n',
         put: '',
       },
       {

@@ -29,4 +29,4 @@ comment on column analysis.days.planned is 'Number of queries planned, over all 
 comment on column analysis.days.answered is 'Number of planned queries with a readable answer from the selected origins.';
 comment on column analysis.days.most_planned is 'Highest number of queries planned on this day or on any of the thirty days before it.';
 comment on column analysis.days.suspect is 'True if one of the day''s runs is suspect. The answers from that run are excluded from shares and trends.';
-comment on column analysis.days.thin is 'True if answered is less than half of most_planned. A thin day''s shares and averages cover fewer queries than those of the neighbouring days.';
+comment on column analysis.days.thin is 'True if answered is less than half of most_planned. On a thin day, shares and averages cover fewer queries than on the neighbouring days.';

@@ -1,4 +1,4 @@
--- Sums for each domain, label and day, from which share of voice, buckets, averages and coverage are computed.
+-- Sums for each domain, label and day, used to compute share of voice, buckets, averages and coverage.
 create or replace view analysis.domain_days as
 with asked as not materialized (
   select run_date, tag, queries, weight
@@ -41,7 +41,7 @@ from (
   group by run_date, tag, domain
 ) as held
 join asked using (run_date, tag);
-comment on view analysis.domain_days is 'Counts and sums for each domain, label and day, from which shares, averages and coverage are computed. Our domains have a row for every day.';
+comment on view analysis.domain_days is 'Counts and sums for each domain, label and day, used to compute shares, averages and coverage. Our domains have a row for every day.';
 comment on column analysis.domain_days.queries is 'Number of queries with the label that have an observation on the run date.';
 comment on column analysis.domain_days.weight is 'Sum of the weights of the queries with an observation.';
 comment on column analysis.domain_days.ranked is 'Number of queries with the label for which the domain ranks, at any position.';

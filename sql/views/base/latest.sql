@@ -16,8 +16,8 @@ select
   queries.num,
   queries.device
 from queries
--- Makes one index lookup per query. The planner misestimates "distinct on" by a factor of ten, which leads to bad
--- plans.
+-- This join makes one index lookup per query. The planner misestimates "distinct on" by a factor of ten, which leads
+-- to bad plans.
 cross join lateral (
   select *
   from searches

@@ -26,15 +26,15 @@ from (
   from tasks
   join runs on runs.id = tasks.run_id
   left join searches as reused on reused.id = case when tasks.state in ('reused', 'not_asked') then tasks.search_id end
-  -- A single equality covers all kinds of evidence, so that the planner can estimate the number of rows.
+  -- One equality condition covers all kinds of evidence, so that the planner can estimate the row count.
   join searches
     on searches.task_id = coalesce(reused.task_id, tasks.id)
-    -- The task that bought a reused answer may have received more answers since then. The condition uses "<>" because
+    -- If an answer was reused, the task that bought it may also have newer answers. The condition uses "<>" because
     -- the planner expects "<>" to be true for nearly all rows.
     and coalesce((searches.id = reused.id)::integer, 1) <> 0
   where searches.parse_error is null
     and (not runs.suspect or (select analysis.shows_suspects()))
-    -- This condition is evaluated once. If no answers are quarantined, no answers are looked up.
+    -- This condition is evaluated once, and skips the lookups if no answers are quarantined.
     and case when (select exists (select from public.quarantine) and not analysis.shows_suspects())
       then (searches.id not in (select search_id from public.quarantine))::integer
       else 1

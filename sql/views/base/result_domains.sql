@@ -6,7 +6,7 @@ select
   organic_results.position,
   organic_results.page_id,
   case
-    -- This condition is evaluated once. Usually, no domain entry contains a folder or a wildcard,
+    -- The patterns are computed once. Usually, no domain entry contains a folder or a wildcard,
     -- so no lookup is needed.
     when domains.domain like any ((select analysis.site_patterns())::text[])
       then analysis.site_of(domains.domain, pages.url_key)

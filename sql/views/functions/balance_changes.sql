@@ -17,11 +17,11 @@ language plpgsql immutable parallel safe as $$
 declare
   next integer := 1;
   last constant integer := coalesce(array_length(ids, 1), 0);
-  -- Calls that reported a balance and have not been ordered yet. Only the first waiting_count elements are in use.
+  -- Calls that reported a balance and have not been sorted yet. Only the first waiting_count elements are in use.
   waiting integer[] := '{}';
   waiting_count integer := 0;
-  -- End times of the waiting calls, and the balances before these calls were charged, in the same order. Unused
-  -- elements hold infinity and null.
+  -- End times of the waiting calls and balances before their charges, in the same order. In unused elements, the
+  -- time is infinity and the balance is null.
   ends timestamptz[] := '{}';
   befores bigint[] := '{}';
   -- Calls that reported no balance. The cost of these calls is visible only in balances that other calls reported.
@@ -36,13 +36,13 @@ declare
   k integer;
   fall bigint;
   part bigint;
-  -- Number of calls explained by the lines so far, if no other call overlaps any of these calls.
+  -- Number of calls explained by the lines so far; null if another call overlaps any of these calls.
   done integer;
 begin
   balance := opening;
   after := opened;
   loop
-    -- A call that began before any waiting call ended may have been charged first.
+    -- A call that began before the end of every waiting call may have been charged first.
     while next <= last and sent[next] <= all (ends) loop
       if remaining[next] is not null then
         waiting_count := waiting_count + 1;
@@ -59,7 +59,7 @@ begin
 
     -- Picks a call for which the balance before the charge equals the current balance. If no call matches, something
     -- other than our calls changed the balance. The function then picks the call with the highest balance below the
-    -- current balance; if there is none, it picks the call with the highest balance.
+    -- current balance or, if no balance is lower, with the highest balance.
     explained := null;
     best := case when balance is not null then array_position(befores, balance) end;
     for place in 1..case when best is null then waiting_count else 0 end loop
@@ -91,8 +91,8 @@ begin
 
     fall := balance - found;
     -- The first pass considers silent calls with a known cost, and the second pass considers silent
-    -- calls that may have been charged. The picked call's balance reflects the cost of every call
-    -- that ended before the picked call began. If the balance does not reflect one of these costs,
+    -- calls that may have been charged. The picked call's balance should reflect the cost of every
+    -- call that ended before the picked call began. If one of these costs is missing,
     -- credits were added in the meantime.
     for pass in 1..case when silent_count > 0 then 2 else 0 end loop
       k := 1;
@@ -151,4 +151,4 @@ begin
   end loop;
 end
 $$;
-comment on function analysis.balance_changes(bigint[], timestamptz[], timestamptz[], bigint[], bigint[], bigint[], timestamptz[], bigint, timestamptz) is 'Balance changes for one account, computed from arrays with a value for each call. Without an earlier balance (opening), the first row holds the first known balance. The explained column, if not null, counts the calls that the rows so far explain completely.';
+comment on function analysis.balance_changes(bigint[], timestamptz[], timestamptz[], bigint[], bigint[], bigint[], timestamptz[], bigint, timestamptz) is 'Balance changes for one account, computed from arrays with a value for each call. If opening is null, the first row contains the first known balance. The explained column is the number of calls that the rows so far explain completely, or null.';

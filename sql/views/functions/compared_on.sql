@@ -45,8 +45,8 @@ begin
             - case when previous_position <= places then previous_position else places + 1 end
           ))
           -- The divisor is the difference that would result if every page were replaced. This
-          -- difference is computed from the actual positions, because two pages may share a
-          -- position, and a position may have no page.
+          -- difference is computed from the actual positions, because positions may be shared
+          -- or missing.
           / nullif(sum(greatest(places + 1 - position, 0) + greatest(places + 1 - previous_position, 0)), 0)::double precision,
           0
         ) as volatility,

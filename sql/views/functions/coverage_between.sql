@@ -80,8 +80,7 @@ language sql stable parallel safe as $$
         left join analysis.observations
           on observations.query_id = tasks.query_id
           and observations.run_date = runs.run_date
-          -- The period is specified for both tables, because the planner does not infer either condition from the
-          -- other.
+          -- The period is repeated here, because the planner does not infer it from the condition on runs.run_date.
           and observations.run_date between since and until
         -- Answers are looked up only for queries without an observation.
         left join lateral (

@@ -7,13 +7,13 @@ language sql stable parallel safe rows 10 as $$
   left join public.finished_answers as kept
     on kept.search_id = asked.search_id
     and (kept.finish_id in (
-      -- Includes the day that is being stored in this transaction, which other transactions cannot see.
+      -- Includes the day that this transaction is storing, which other transactions cannot see yet.
       select finished_days.id
       from public.finished_days
       where finished_days.basis = (select analysis.basis())
     ))::integer <> 0
   cross join lateral (
-    -- unnest is in the select list, because a call in "from" costs several times as much for each answer.
+    -- unnest is in the select list, because it is several times slower in the "from" clause.
     select unnest(kept.domains) collate "C" as domain, unnest(kept.places) as place
     union all
     select live.domain, live.place
@@ -31,4 +31,4 @@ language sql stable parallel safe rows 10 as $$
       and (kept.search_id is null or kept.domains && domains_in.among)
     )
 $$;
-comment on function analysis.domains_in(bigint, text[]) is 'Domains in one answer, each with its best place (as in result_domains), or null if it has no place. Stored rows are used for answers from finished days. The second argument restricts the result to the given domains.';
+comment on function analysis.domains_in(bigint, text[]) is 'Domains in one answer, each with its best place (as in result_domains), which may be null. Stored rows are used for answers from finished days. The second argument restricts the result to the given domains.';

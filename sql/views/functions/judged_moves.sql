@@ -8,7 +8,7 @@ language sql stable parallel safe as $$
   select
     moves.query_id, moves.q, moves.domain, moves.run_date, moves.previous_position, moves.position, moves.change,
     moves.places, earlier.moves, earlier.as_great,
-    -- The moves that are at least as large include the move itself, so that chance is never zero.
+    -- The move itself is also counted, so the chance is never zero.
     (earlier.as_great + 1)::double precision / (earlier.moves + 1),
     case
       when earlier.moves < 60 then 'unknown'
@@ -28,7 +28,7 @@ language sql stable parallel safe as $$
       limit most_answers
     ) as steps
     cross join lateral (
-      -- unnest is in the select list, because a call in "from" costs several times as much for each answer.
+      -- unnest is in the select list, because it is several times slower in the "from" clause.
       select unnest(steps.moves) as places
       union all
       select moves_of.places

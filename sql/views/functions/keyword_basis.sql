@@ -1,4 +1,4 @@
--- Hash of the entries for our domains and rival domains, on which the stored keywords depend.
+-- Hash of the entries in own_domains and rival_domains, on which the stored keywords depend.
 create or replace function analysis.keyword_basis() returns text
 language sql stable parallel safe as $$
   select md5(coalesce(string_agg(concat_ws(' ', ours, domain, since, until), ',' order by ours, domain, since), ''))

@@ -14,4 +14,4 @@ language sql stable parallel safe as $$
       where away_days.run_date between keywords_kept.day - 30 and keywords_kept.day
     )
 $$;
-comment on function analysis.keywords_kept(date, integer) is 'Id of the finished day whose rows in finished_keywords contain the last known answer to each query (analysis.known_on) on that day; null if there are no such rows.';
+comment on function analysis.keywords_kept(date, integer) is 'Id of the finished day, if finished_keywords contains the last known answer to each query on that day (analysis.known_on); null otherwise.';

@@ -4,7 +4,7 @@ returns table (
   query_id uuid, run_date date, search_id bigint, depth integer, fetched_at timestamptz, origin text, api text
 )
 language sql stable parallel safe as $$
-  -- For a finished day, the stored keywords contain the same answers.
+  -- Answers for a finished day are read from the stored keywords.
   select kept.query_id, kept.run_date, kept.search_id, kept.depth, kept.fetched_at, kept.origin, kept.api
   from public.finished_keywords as kept
   where kept.finish_id = (select analysis.keywords_kept(known_on.day, known_on.most_age))

@@ -68,7 +68,7 @@ begin
     )
     select
       judged.query_id, judged.domain, judged.base_search_id, judged.base_run_date, judged.base_place, judged.position,
-      -- Two answers must confirm the loss, not counting the answer that shows the old position.
+      -- Two later answers must confirm the loss; the answer with the old position does not count.
       judged.base_run_date <> judged.previous_run_date
         and coalesce(judged.position > judged.most, judged.depth >= judged.base_place >> 20)
         and coalesce(judged.previous_position > judged.most, judged.previous_depth >= judged.base_place >> 20)

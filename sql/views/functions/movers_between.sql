@@ -58,8 +58,8 @@ language sql stable parallel safe as $$
     group by steps.query_id, held.domain
   ) as sides
   left join public.queries on queries.id = sides.query_id
-  -- A domain has provably entered or left only if the other answer was deep enough to show its position.
+  -- A domain counts as entered or left only if the other answer was deep enough to show its position.
   where (sides.place is not null or sides.depth >= sides.previous_place >> 20)
     and (sides.previous_place is not null or sides.previous_depth >= sides.place >> 20)
 $$;
-comment on function analysis.movers_between(date, date, text[]) is 'Changes for each domain between two days, based on the last known answers to each query; similar to analysis.movers. run_date and previous_run_date are the days of these answers. The third argument restricts the result to the given domains.';
+comment on function analysis.movers_between(date, date, text[]) is 'Changes for each domain between two days, as in analysis.movers, but based on the last known answers to each query. run_date and previous_run_date are the days of these answers. The third argument restricts the result to the given domains.';

@@ -42,7 +42,7 @@ language sql stable parallel safe as $$
       and result_domains.domain is not null
     group by result_domains.domain
   ) as sides
-  -- A domain has provably entered or left only if the other answer was deep enough to show its position.
+  -- A domain counts as entered or left only if the other answer was deep enough to show its position.
   where (sides.place is not null or seen >= sides.previous_place >> 20)
     and (sides.previous_place is not null or previous_seen >= sides.place >> 20)
 $$;

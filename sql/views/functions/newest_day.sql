@@ -16,7 +16,7 @@ language sql stable parallel safe cost 100000 as $$
     from chosen
     cross join lateral (
       select coalesce(
-        -- If the day has no other runs, the day's stored sums count the same queries.
+        -- The day's stored sums count the same queries if the day has no other runs.
         (
           select sum(kept.planned)
           from public.finished_labels as kept
@@ -40,7 +40,7 @@ language sql stable parallel safe cost 100000 as $$
       select nights.run_date
       -- Days are sorted before any answers are counted, because the newest day usually qualifies.
       from (select * from nights order by nights.run_date desc offset 0) as nights
-      -- The stored sums for the day usually cover enough answers, so no answers have to be counted.
+      -- Usually, the stored sums suffice, and no answers have to be counted.
       where (
         select sum(kept.queries)
         from public.finished_labels as kept
@@ -75,4 +75,4 @@ language sql stable parallel safe cost 100000 as $$
     )
   )
 $$;
-comment on function analysis.newest_day(text) is 'Newest day, over all lists or for one list, with enough answers: at least half as many as the highest number of queries planned on any recent day. Recent days are the newest planned day and the thirty days before it. This rule skips days with a single small list, a failed night or a night in progress. If no day qualifies, the result is the newest day with an answer.';
+comment on function analysis.newest_day(text) is 'Newest day with enough answers, for all lists together or for one list: at least half the highest number of queries planned on any recent day. Recent days are the newest planned day and the thirty days before it. This rule skips days with a single small list, a failed night or a night in progress. If no day qualifies, the result is the newest day with an answer.';

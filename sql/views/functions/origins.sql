@@ -1,4 +1,4 @@
--- Origins of the answers that the views show: the origins in the querymill.origins setting, or live if there are none.
+-- Origins of the answers that the views show: the querymill.origins setting, or live if the setting is empty.
 create or replace function analysis.origins() returns text[]
 language sql stable parallel safe as $$
   select string_to_array(

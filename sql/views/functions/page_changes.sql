@@ -38,7 +38,7 @@ language sql stable parallel safe as $$
   left join analysis.latest_weights as weights on weights.query_id = sides.query_id
   left join analysis.ctr as now on now.position = sides.position
   left join analysis.ctr as before on before.position = sides.previous_position
-  -- A page has provably entered or left only if the other answer was deep enough to show its position.
+  -- A page counts as entered or left only if the other answer was deep enough to show its position.
   where (sides.position is not null or sides.depth >= sides.previous_position)
     and (sides.previous_position is not null or sides.previous_depth >= sides.position)
 $$;

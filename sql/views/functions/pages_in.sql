@@ -1,4 +1,4 @@
--- Pages at positions 1 to 10 of one answer: stored for finished days, otherwise computed from the results.
+-- Pages at positions 1 to 10 of an answer, either stored (for finished days) or computed from the results.
 create or replace function analysis.pages_in(search bigint) returns table (page bigint)
 language sql stable parallel safe rows 10 as $$
   select held.page
@@ -6,7 +6,7 @@ language sql stable parallel safe rows 10 as $$
   left join public.finished_answers as kept
     on kept.search_id = asked.search_id
     and (kept.finish_id in (
-      -- Includes the day that is being stored in this transaction, which other transactions cannot see.
+      -- Includes the day that this transaction is storing, which other transactions cannot see yet.
       select finished_days.id
       from public.finished_days
       where finished_days.basis = (select analysis.basis())

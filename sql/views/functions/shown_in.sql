@@ -18,7 +18,7 @@ language sql stable parallel safe rows 10 as $$
     pages.url_key
   from public.organic_results as shown
   left join public.domains as named on named.id = shown.domain_id
-  -- This join is needed only for url_key. Queries that do not use url_key do not read any pages.
+  -- This join is needed only for url_key, and is skipped in queries that do not use url_key.
   left join public.pages on pages.id = shown.page_id
   -- Looks up the address of results without a host, or with a host whose folders count separately. Because one answer
   -- has few results, these lookups cost less than a join.
@@ -38,4 +38,4 @@ language sql stable parallel safe rows 10 as $$
   -- results.
   offset 0
 $$;
-comment on function analysis.shown_in(bigint) is 'Rows of result_domains for one answer. A join with the answers from one day does not read the results from other days.';
+comment on function analysis.shown_in(bigint) is 'Rows of result_domains for one answer. A join with one day''s answers does not read the results of other days.';

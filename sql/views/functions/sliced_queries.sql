@@ -1,5 +1,4 @@
--- Queries that belonged to the current slice on a finished day, with a flag for queries that belonged to it on every
--- finished day.
+-- Queries in the current slice on any finished day, with a flag for queries in the slice on every finished day.
 create or replace function analysis.sliced_queries() returns table (query_id uuid, always boolean)
 language sql stable parallel safe as $$
   select kept.query_id, bool_and(kept.set_id = any ((select analysis.sets_in_slice())::bigint[]))

@@ -26,4 +26,4 @@ language sql stable parallel safe as $$
         and first.ordinal < before.ordinal
     )
 $$;
-comment on function analysis.titles_of(bigint, bigint) is 'Pages with the same address but different titles in two answers. The arguments are the id of the answer and the id of the previous answer.';
+comment on function analysis.titles_of(bigint, bigint) is 'Pages whose titles differ between two answers. The arguments are the id of the answer and the id of the previous answer.';

@@ -39,4 +39,4 @@ comment on column analysis.features.place is 'Index of the item within its SERP 
 comment on column analysis.features.ours is 'True if the domain was ours on the run date.';
 comment on column analysis.features.text is 'Main text of the item: its title, question, text or name.';
 comment on column analysis.features.extra is 'Other fields of the item, named as in the answer.';
-comment on column analysis.features.ordinal is 'Index of the item among all items of SERP features in the answer, starting at 1.';
+comment on column analysis.features.ordinal is 'Index of the item among all SERP feature items in the answer, starting at 1.';

@@ -30,7 +30,7 @@ comment on view analysis.cadence is 'Latest decision on how often each query in 
 comment on column analysis.cadence.list is 'Name of the list.';
 comment on column analysis.cadence.interval_days is 'Number of days between two purchases of the query.';
 comment on column analysis.cadence.due_on is 'First run date on which the query will be asked again.';
-comment on column analysis.cadence.by_chance is 'True if the query was drawn at random to be asked on decided_on, although it was not due.';
+comment on column analysis.cadence.by_chance is 'True if the query was not due but was selected at random to be asked on decided_on.';
 comment on column analysis.cadence.why is 'Reason for the interval, in one sentence.';
 comment on column analysis.cadence.decided_on is 'Run date of the night to which the decision applies.';
 comment on column analysis.cadence.last_run_date is 'Run date of the newest answer to the query; null if the query has no answer.';

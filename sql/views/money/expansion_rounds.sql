@@ -91,7 +91,7 @@ left join paid on paid.list_id = counted.list_id and paid.round = counted.round;
 comment on view analysis.expansion_rounds is 'Cost of each round of npm run expand, with the number of pages and domains that no earlier answer had shown. If these numbers are low, further rounds will find few new pages and domains.';
 comment on column analysis.expansion_rounds.list is 'Name of the list to which the related searches were added.';
 comment on column analysis.expansion_rounds.source_list is 'Name of the list that was expanded.';
-comment on column analysis.expansion_rounds.round is 'Number of the round. In round 1, the related searches from the expanded list''s answers are bought; in round 2, those from round 1''s answers; and so on.';
+comment on column analysis.expansion_rounds.round is 'Number of the round. Related searches come from the answers to the expanded list in round 1, and from the answers of the previous round in later rounds.';
 comment on column analysis.expansion_rounds.queries is 'Number of related searches chosen in the round.';
 comment on column analysis.expansion_rounds.open is 'Number of queries in the round that are not finished yet.';
 comment on column analysis.expansion_rounds.answers is 'Number of readable answers bought for the round.';

@@ -35,7 +35,7 @@ comment on column analysis.forecast.name is 'Number of the run, or name of the s
 comment on column analysis.forecast.list is 'Name of the list whose queries are bought.';
 comment on column analysis.forecast.at is 'Time at which the step begins.';
 comment on column analysis.forecast.asked is 'Number of queries to be bought.';
-comment on column analysis.forecast.fresh is 'Number of queries that will be skipped, or whose last answer will be recent enough to be reused.';
+comment on column analysis.forecast.fresh is 'Number of queries that will be skipped, or answered by reusing a recent answer.';
 comment on column analysis.forecast.bought is 'Number of queries that can be bought without exceeding a budget or crossing the credit floor.';
 comment on column analysis.forecast.credits is 'Cost of the step at recent prices.';
 comment on column analysis.forecast.worst is 'Cost of the step at the highest recent price.';

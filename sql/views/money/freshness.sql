@@ -26,7 +26,7 @@ comment on column analysis.freshness.queries is 'Number of queries in the list w
 comment on column analysis.freshness.answered is 'Number of queries in the list with a readable answer from the selected origins.';
 comment on column analysis.freshness.never_answered is 'Number of queries in the list without a readable answer from the selected origins.';
 comment on column analysis.freshness.newest is 'Time at which the newest answer was received.';
-comment on column analysis.freshness.oldest is 'Earliest time at which a query''s newest answer was received.';
+comment on column analysis.freshness.oldest is 'Time at which the least recently answered query was last answered.';
 comment on column analysis.freshness.youngest_age is 'Age of the newest answer.';
 comment on column analysis.freshness.median_age is 'Median age of the newest answers to the queries.';
-comment on column analysis.freshness.oldest_age is 'Highest age of a query''s newest answer.';
+comment on column analysis.freshness.oldest_age is 'Highest age of the newest answers to the queries.';

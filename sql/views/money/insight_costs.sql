@@ -47,7 +47,7 @@ left join (
 ) as confirmed using (run_date, list);
 comment on view analysis.insight_costs is 'Daily cost of each list, with the number of losses in the top 10 that its answers confirmed (analysis.confirmed_losses). To get the cost per loss over a longer period, divide the sum of the credits by the sum of the losses.';
 comment on column analysis.insight_costs.credits_used is 'Credits used, as reported by the answers from all origins.';
-comment on column analysis.insight_costs.losses is 'Number of losses, over all domains, that the day''s answers confirmed.';
+comment on column analysis.insight_costs.losses is 'Number of losses confirmed by the day''s answers, for all domains.';
 comment on column analysis.insight_costs.own_losses is 'Number of confirmed losses by domains that were ours on the run date.';
 comment on column analysis.insight_costs.credits_per_loss is 'Credits per confirmed loss; null if no loss was confirmed.';
 comment on column analysis.insight_costs.credits_per_own_loss is 'Credits per confirmed loss by our domains; null if no loss by our domains was confirmed.';

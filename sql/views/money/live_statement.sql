@@ -41,5 +41,5 @@ comment on column analysis.live_statement.kind is 'Kind of change, as in analysi
 comment on column analysis.live_statement.credits is 'Change in the balance, negative for a decrease.';
 comment on column analysis.live_statement.balance is 'Balance after the change.';
 comment on column analysis.live_statement.call_id is 'Call to which the change is attributed.';
-comment on column analysis.live_statement.last_seq is 'Start number of the last call explained up to this line; null if another call overlaps the explained calls.';
+comment on column analysis.live_statement.last_seq is 'Highest start number of the calls explained up to this line; null if another call overlaps these calls.';
 comment on column analysis.live_statement.next_seq is 'Start number of the call after last_seq; null if there is no later call yet.';

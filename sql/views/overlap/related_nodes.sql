@@ -1,7 +1,7 @@
 -- Nodes in the graph of related searches.
 create or replace view analysis.related_nodes as
--- A finished day's rows omit related searches that are stored for an earlier day, so all answers are read if any day
--- is archived. For queries that were not always in the slice, all answers are read too.
+-- Each related search is stored only for its first day, so all answers are read if any day is archived. All answers are
+-- read for queries that were only sometimes in the slice.
 with chosen as materialized (
   select
     analysis.basis() is not null and not exists (select from analysis.away_days) as kept,
@@ -71,6 +71,6 @@ comment on view analysis.related_nodes is 'Texts in the graph of related searche
 comment on column analysis.related_nodes.q is 'Text of a query or related search.';
 comment on column analysis.related_nodes.in_degree is 'Number of distinct query texts whose answers suggest this text.';
 comment on column analysis.related_nodes.out_degree is 'Number of distinct texts suggested in the answers for this text; 0 if this text was never queried.';
-comment on column analysis.related_nodes.reciprocal is 'Number of texts linked to this text in both directions: each text is suggested in the answers for the other.';
+comment on column analysis.related_nodes.reciprocal is 'Number of texts that are linked to this text in both directions: answers for each text suggest the other.';
 comment on column analysis.related_nodes.component is 'First text of the connected component, in byte order.';
 comment on column analysis.related_nodes.component_size is 'Number of texts in the connected component.';

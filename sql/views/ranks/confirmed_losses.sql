@@ -63,10 +63,10 @@ from (
 -- The planner omits this join if no column of the step is used.
 left join finished_steps as steps on steps.finish_id = found.finish_id and steps.query_id = found.query_id
 left join queries on queries.id = found.query_id;
-comment on view analysis.confirmed_losses is 'Domains that lost a position in the top 10, as confirmed by two consecutive answers. In both answers, the domain ranked more than five positions lower, or was missing from an answer deep enough to show it. Each loss has one row, with the date of the answer that confirms the loss.';
+comment on view analysis.confirmed_losses is 'Domains that lost a position in the top 10, as confirmed by two consecutive answers. Each of these answers shows the domain more than five positions lower, or is deep enough to show it but does not. Each loss has one row, with the date of the answer that confirms the loss.';
 comment on column analysis.confirmed_losses.run_date is 'Day of the answer that confirmed the loss.';
 comment on column analysis.confirmed_losses.position is 'Best position in the answer that confirmed the loss; null if this answer does not show the domain.';
 comment on column analysis.confirmed_losses.base_position is 'Last position in the top 10 before the loss.';
-comment on column analysis.confirmed_losses.base_run_date is 'Day of the answer in which the domain held base_position.';
+comment on column analysis.confirmed_losses.base_run_date is 'Day of the answer that shows the domain at base_position.';
 comment on column analysis.confirmed_losses.url_key is 'Page at base_position.';
-comment on column analysis.confirmed_losses.base_search_id is 'Id of the answer in which the domain held base_position.';
+comment on column analysis.confirmed_losses.base_search_id is 'Id of the answer that shows the domain at base_position.';

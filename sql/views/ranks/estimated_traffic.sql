@@ -1,4 +1,4 @@
--- Estimated clicks at each domain's best position, and their cost, from the lists' data.
+-- Estimated clicks and advertising costs for each domain's best position, from list data.
 create or replace view analysis.estimated_traffic as
 select
   held.query_id,
@@ -35,5 +35,5 @@ comment on column analysis.estimated_traffic.volume is 'Weight of the query in t
 comment on column analysis.estimated_traffic.ctr is 'Share of clicks at the best position, according to the current click curve.';
 comment on column analysis.estimated_traffic.estimated_clicks is 'Estimated clicks: volume times ctr.';
 comment on column analysis.estimated_traffic.cpc is 'Advertising cost per click; null if no list has a value.';
-comment on column analysis.estimated_traffic.estimated_value is 'Estimated advertising cost of the estimated clicks: estimated_clicks times cpc; null if no list has a price.';
+comment on column analysis.estimated_traffic.estimated_value is 'Estimated cost of the same clicks as advertising: estimated_clicks times cpc; null if no list has a price.';
 comment on column analysis.estimated_traffic.curve is 'Name of the current click curve, as set by querymill.ctr_curve.';

@@ -55,7 +55,7 @@ from (
   group by steps.search_id, steps.run_date, steps.query_id, result_domains.domain
 ) as sides
 left join queries on queries.id = sides.query_id
--- A domain has provably entered or left only if the other answer was deep enough to show its position.
+-- A domain counts as entered or left only if the other answer was deep enough to show its position.
 where (sides.place is not null or sides.depth >= sides.previous_place >> 20)
   and (sides.previous_place is not null or sides.previous_depth >= sides.place >> 20);
 comment on view analysis.movers is 'Change for each domain between an answer and the previous answer. Changes that the shallower answer cannot show are excluded. There are no rows for the first answer to a query.';
@@ -63,7 +63,7 @@ comment on column analysis.movers.previous_position is 'Best position in the pre
 comment on column analysis.movers.position is 'Best position in the answer; null if the answer no longer shows the domain.';
 comment on column analysis.movers.delta is 'Positions gained: 3 means three up, -3 means three down; null for entered and left.';
 comment on column analysis.movers.change is 'Kind of change: up, down, same, entered or left.';
-comment on column analysis.movers.url_key is 'Page of the domain at its best position in the answer.';
-comment on column analysis.movers.previous_url_key is 'Page of the domain at its best position in the previous answer.';
+comment on column analysis.movers.url_key is 'Page that holds the domain''s best position in the answer.';
+comment on column analysis.movers.previous_url_key is 'Page that holds the domain''s best position in the previous answer.';
 comment on column analysis.movers.several_pages is 'True if the two answers together show more than one page of the domain. Different spellings of an address count as the same page.';
-comment on column analysis.movers.places is 'Number of positions moved, in either direction. For entered and left, the number is a minimum, counted from one position below the last position of the other answer.';
+comment on column analysis.movers.places is 'Number of positions moved, in either direction. For entered and left, the number is a minimum that assumes a position just below the last position of the other answer.';

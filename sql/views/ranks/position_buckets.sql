@@ -16,5 +16,5 @@ comment on column analysis.position_buckets.queries is 'Number of queries with t
 comment on column analysis.position_buckets.from_1_to_3 is 'Number of queries with the domain in positions 1 to 3.';
 comment on column analysis.position_buckets.from_4_to_10 is 'Number of queries with the domain in positions 4 to 10.';
 comment on column analysis.position_buckets.from_11_to_20 is 'Number of queries with the domain in positions 11 to 20.';
-comment on column analysis.position_buckets.from_21 is 'Number of queries with the domain at position 21 or lower, within the depth of the answer.';
+comment on column analysis.position_buckets.from_21 is 'Number of queries with the domain at position 21 or beyond, within the answer''s depth.';
 comment on column analysis.position_buckets.not_ranked is 'Number of queries for which the answer does not show the domain, regardless of the answer''s depth.';

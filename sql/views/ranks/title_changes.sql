@@ -52,7 +52,7 @@ from (
     )
 ) as changed
 join queries on queries.id = changed.query_id;
-comment on view analysis.title_changes is 'Pages with the same address but different titles in an answer and the previous answer. If an answer shows the address twice, the first of the two titles is used.';
+comment on view analysis.title_changes is 'Pages whose titles differ between an answer and the previous answer. If an answer shows an address twice, the first of the two titles is used.';
 comment on column analysis.title_changes.position is 'Position of the page in the answer.';
 comment on column analysis.title_changes.previous_title is 'Title of the page in the previous answer.';
 comment on column analysis.title_changes.title is 'Title of the page in the answer.';

@@ -31,7 +31,7 @@ from (
   ) as placed
 ) as stretches
 group by query_id, origin, api, url_key, stretch;
-comment on view analysis.top_ten_stays is 'Stays of pages in the top 10 of a query, with one row for each uninterrupted sequence of answers.';
+comment on view analysis.top_ten_stays is 'One row for each uninterrupted stay of a page in the top 10 of a query.';
 comment on column analysis.top_ten_stays.since is 'First day of the stay.';
 comment on column analysis.top_ten_stays.until is 'Last day of the stay.';
 comment on column analysis.top_ten_stays.answers is 'Number of consecutive answers in the stay.';

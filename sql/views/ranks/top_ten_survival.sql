@@ -12,7 +12,7 @@ select
 from (
   select
     answers, at_risk, ended, lasting,
-    -- The product is computed as a sum of logarithms and is zero once all stays have ended.
+    -- Computes a product from logarithms; the product is zero once all stays have ended.
     case when min(at_risk - ended) over sofar = 0 then 0
       else exp(sum(ln(nullif(at_risk - ended, 0)::double precision / at_risk)) over sofar)
     end as survival,

@@ -1,4 +1,4 @@
--- Queries for which a page other than the list's target page ranks.
+-- Queries whose target page is not the best-ranking page of its domain.
 create or replace view analysis.wrong_pages as
 select
   best.query_id,

@@ -1,4 +1,4 @@
--- Share of a label's clicks that each brand gets, based on its best position for each query.
+-- Each brand's share of the clicks for a label, based on its best position for each query.
 create or replace view analysis.brand_share as
 with asked as not materialized (
   select run_date, tag, queries, weight

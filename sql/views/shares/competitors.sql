@@ -38,11 +38,11 @@ join spread as own_spread on own_spread.domain = ours.domain
 join spread on spread.domain = rivals.domain
 cross join everything
 group by ours.domain, rivals.domain, own_spread.queries, spread.queries, everything.queries;
-comment on view analysis.competitors is 'Other domains in the newest answers that show one of our domains, for the queries in the current lists.';
+comment on view analysis.competitors is 'Domains that appear together with our domains in the newest answers to the queries in the current lists.';
 comment on column analysis.competitors.own_domain is 'One of our domains.';
 comment on column analysis.competitors.domain is 'Domain that is not ours.';
 comment on column analysis.competitors.shared is 'Number of queries whose newest answer shows both domains.';
 comment on column analysis.competitors.own_queries is 'Number of queries whose newest answer shows our domain.';
 comment on column analysis.competitors.queries is 'Number of queries whose newest answer shows the other domain.';
 comment on column analysis.competitors.lift is 'Number of answers that show both domains, divided by the number expected by chance.';
-comment on column analysis.competitors.everywhere is 'True if the domain appears in more than 40% of all answers. A domain in so many answers is either a rival for every query or a general site such as an encyclopaedia.';
+comment on column analysis.competitors.everywhere is 'True if the domain appears in more than 40% of all answers. Very common domains are either rivals for every query, or general sites such as encyclopaedias.';

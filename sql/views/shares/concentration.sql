@@ -11,5 +11,5 @@ from (
 ) as shares
 group by run_date, tag;
 comment on view analysis.concentration is 'Concentration of each label''s clicks on a few domains, by day.';
-comment on column analysis.concentration.domains is 'Number of domains that get clicks.';
-comment on column analysis.concentration.hhi is 'Herfindahl-Hirschman index: the sum of the squared shares of clicks; 1 if one domain gets all clicks.';
+comment on column analysis.concentration.domains is 'Number of domains with clicks.';
+comment on column analysis.concentration.hhi is 'Herfindahl-Hirschman index: the sum of the squared shares of clicks; 1 if one domain has all clicks.';

@@ -13,7 +13,7 @@ export interface Call<Options = unknown> {
   readonly args: readonly string[]
   readonly env: Environment
   readonly closers: Closers
-  /** Aborted by the first signal, so that a command can finish its work. The second signal ends the process. */
+  /** Aborted by the first process signal, so that a command can finish its work. A second signal ends the process. */
   readonly signal: AbortSignal
 }
 
@@ -123,7 +123,7 @@ function watchSignals(drains: boolean): AbortSignal {
 
 /** Error codes from a server that failed during a request: broken connection, shutdown, lack of resources. */
 const outage = /^(08|57P|53|58|3D000|55000|ECONN|EPIPE|ETIMEDOUT|ENOTFOUND)/
-/** Error codes from a server that refuses to read or change a table, for example for an analyst's login. */
+/** Error codes for reads and changes that the server denies, for example to an analyst's login. */
 const refusal = /^(42501|25006)$/
 
 function explain(error: unknown): Exit {
@@ -169,7 +169,7 @@ export function printJson(value: unknown): void {
   process.stdout.write(`${JSON.stringify(value, null, 2)}\n`)
 }
 
-/** Rejects flags typed before `--`. npm does not pass on such flags, so a dry run would spend money. */
+/** Rejects flags typed before `--`. npm drops such flags, so an intended dry run would spend money. */
 export function refuseSwallowed(program: Command, name: string, env: Environment): void {
   if (env['npm_lifecycle_event'] !== name) return
   const swallowed = program.options

@@ -128,7 +128,7 @@ export class ArrayColumn<T> {
     return this.#nulls === this.#count
   }
 
-  /** Clears the array but keeps its memory. Only for use after all parameters made from the array have been sent. */
+  /** Clears the array but keeps its memory. All parameters made from the array must have been sent before. */
   clear(): void {
     this.start = headerBytes + 4
     this.#count = 0
@@ -136,7 +136,7 @@ export class ArrayColumn<T> {
   }
 
   toParameter(): Buffer {
-    // An array has one dimension with a lower bound of 1. An empty array has no dimensions.
+    // An array has one dimension, numbered from 1. An empty array has no dimensions.
     const { oid } = this.kind
     const values = [1, this.#nulls > 0 ? 1 : 0, oid, this.#count, 1]
     const header = this.#count === 0 ? [0, 0, oid] : values

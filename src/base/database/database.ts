@@ -97,14 +97,14 @@ export function openPool(url: string, options: PoolOptions): pg.Pool {
   return pool
 }
 
-/** Adds an error code to the driver's errors for broken connections, which have none. */
+/** Adds a code to errors for broken connections, because the driver sets none. */
 function codeBreaks(owner: object, name: string): void {
   const method: unknown = Reflect.get(owner, name)
   if (typeof method !== 'function')
     throw new TypeError(`expected the driver to have a ${name} method`)
   const coded = (...args: unknown[]): unknown => {
     const answer: unknown = Reflect.apply(method, owner, args)
-    // The handler is attached first, so that the error has its code when the caller sees it.
+    // This handler runs before the caller's handlers, so the caller sees the error with its code.
     if (answer instanceof Promise) answer.catch(giveCode)
     return answer
   }
@@ -229,19 +229,19 @@ async function isShared(here: pg.ClientBase, address: string): Promise<boolean> 
 
 /** Maximum number of cached plans per connection. Uncached statements are planned on each execution. */
 const mostPlans = 50
-/** Number of uses after which a plan is renewed. Each renewal multiplies this number by eight. */
+/** Number of uses after which a plan is renewed. This number grows eightfold with each renewal. */
 const firstUses = 64
 const moreUses = 8
 
-// With only index plans allowed, lookups by key get the same plan for small and large tables. Disabled plan types get
-// a huge cost, which would trigger JIT, so JIT is off. Memoize would use the whole document passed to the statement as
-// its cache key. Generic plans suffice, because the plan does not depend on the values.
+// Only index plans are allowed, so that lookups by key use the same plan for small and large tables. Disabled plan
+// types get a huge cost, which would trigger JIT, so JIT is off. Memoize would use the whole document passed to the
+// statement as its cache key. Generic plans suffice, because the plan does not depend on the values.
 const byKeyOnly = ['seqscan', 'hashjoin', 'mergejoin', 'memoize']
   .map((way) => `set enable_${way} = off; `)
   .concat('set jit = off; set plan_cache_mode = force_generic_plan')
   .join('')
 
-/** A cached plan. It is renewed after `last` uses, because the tables may have grown. */
+/** A cached plan, which is renewed after `last` uses because the tables may have grown. */
 interface Plan {
   readonly number: number
   uses: number
@@ -338,7 +338,7 @@ export function travel<T>(db: Database, work: (trip: Trip) => Promise<T>): Promi
       committed = true
       void send(CompiledQuery.raw('commit'))
       // After a failure, Postgres silently turns the commit into a rollback. Only the results of earlier statements
-      // then show the error.
+      // report the error.
       for (const answer of answers) await answer
     }
     const end = async <Row>(query: Statement<Row>): Promise<readonly Row[]> => {
@@ -356,7 +356,7 @@ export function travel<T>(db: Database, work: (trip: Trip) => Promise<T>): Promi
         // If even the rollback fails, the connection is broken, and the pool replaces it.
         await send(CompiledQuery.raw('rollback')).catch(() => undefined)
       }
-      // Later failures only say that the transaction was aborted.
+      // Later errors only report that the transaction was aborted.
       const first = settled.find((each) => each.status === 'rejected')
       throw first === undefined ? error : first.reason
     }

@@ -138,7 +138,7 @@ async function readApplied(db: Database): Promise<readonly Applied[]> {
   return checksums.select(['name', 'sha256']).orderBy('name').execute()
 }
 
-/** Throws if an applied migration's file is missing or was edited; otherwise, databases of a release could differ. */
+/** Throws if an applied migration's file is missing or was edited, so that databases of one release do not differ. */
 function compare(applied: readonly Applied[], files: readonly MigrationFile[]): void {
   const known = new Map(files.map((file) => [file.name, file.sha256]))
   const newest = files.at(-1)?.name ?? ''
@@ -227,7 +227,7 @@ function mentioned(text: string): readonly string[] {
   return [...code.matchAll(/\b(?:analysis|public)\.(\w+)/g)].map((match) => match[1] ?? '')
 }
 
-// Number of attempts to replace a view. Together, the attempts take much longer than most queries.
+// Number of attempts to replace a view. All attempts together outlast most queries.
 const attempts = 60
 
 /** Applies new and changed definitions and returns their names. Readers are blocked for at most a tenth of a second. */
@@ -247,14 +247,14 @@ async function applyOne(db: Database, file: ViewFile, words: Words) {
       return
     } catch (cause) {
       if (codeOf(cause) !== lockNotAvailable || attempt === attempts) throw explain(file, cause)
-      // The pause lets waiting readers go first.
+      // During the pause, waiting queries can run.
       await pause(50 + Math.random() * 100)
     }
   }
 }
 
 async function replace(trx: Database, { name, checksum, text }: ViewFile, words: Words) {
-  // Serialises concurrent migrations. The second migration has nothing to do, or repeats the work without effect.
+  // Serialises concurrent migrations. The second of two migrations changes nothing.
   await sql`select pg_advisory_xact_lock(hashtext('querymill views'))`.execute(trx)
   // While a change to a view waits for its readers, all later queries wait behind the change.
   await sql`set local lock_timeout = '100ms'`.execute(trx)

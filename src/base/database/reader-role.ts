@@ -65,9 +65,8 @@ function lockRoles(trx: Database) {
 }
 
 /**
- * Revokes the right to use advisory locks from all other roles, because a reader that holds a list's lock would block
- * `enqueue`. Only a superuser can revoke this right. If our role is not a superuser, the server's grants stay
- * unchanged.
+ * Prevents other roles from using advisory locks, because a reader that holds a list's lock would block `enqueue`.
+ * Only a superuser can revoke this right. If our role is not a superuser, the server's grants stay unchanged.
  */
 async function withholdLocks(trx: Database): Promise<void> {
   await sql`
@@ -125,7 +124,7 @@ async function grantAnalyst(trx: Database, name: string, reader: string) {
     where rolname = ${name}`.execute(trx)
   if (rows[0]?.ours === false) {
     throw new Misuse(
-      `expected a new name or the name of an analyst, got ${name}, which is another role on the server; choose another name`,
+      `expected a new name or the name of an analyst, got ${name}, the name of another role; choose another name`,
     )
   }
   const there = rows[0] !== undefined

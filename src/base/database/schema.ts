@@ -54,7 +54,7 @@ export interface AccountCosts {
    */
   earlier_count: Generated<number>;
   /**
-   * Highest earlier price. The earlier prices are the thirty or more prices before the recent prices.
+   * Highest earlier price. The earlier prices (thirty or more) precede the recent prices.
    */
   earlier_first: Generated<number>;
   /**
@@ -62,7 +62,7 @@ export interface AccountCosts {
    */
   earlier_second: Generated<number>;
   /**
-   * Number of recent prices. Once thirty recent prices are known, the recent prices become the earlier prices.
+   * Number of recent prices. When this number reaches thirty, the recent prices become the earlier prices.
    */
   recent_count: Generated<number>;
   /**
@@ -85,7 +85,7 @@ export interface AccountCosts {
 
 export interface Accounts {
   /**
-   * Number of single calls made to determine the balance since an answer last reported it.
+   * Number of single calls made since the last reported balance, to determine the balance.
    */
   blind_calls: Generated<number>;
   /**
@@ -105,7 +105,7 @@ export interface Accounts {
    */
   drained_floor: number | null;
   /**
-   * Highest sum of balance and billed credits in the current measurement of external spend. If a later sum is lower, the difference was spent without being billed.
+   * Highest sum of balance and billed credits in the current measurement of external spend. If a later sum is lower, the difference is external spend.
    */
   external_base: Generated<number>;
   /**
@@ -125,7 +125,7 @@ export interface Accounts {
    */
   foreign_keys: Generated<string[]>;
   /**
-   * Database history in which the most recent calls started, as returned by server_history(); null before the first call.
+   * Value of server_history() when the most recent calls started; null before the first call.
    */
   history: string | null;
   /**
@@ -177,7 +177,7 @@ export interface Accounts {
    */
   next_told_seq: number | null;
   /**
-   * Next value of told_untold: credits used in the newer tracking period (next_told_seq) by answers that reported no balance.
+   * Next value of told_untold: credits used by answers without a balance in the newer tracking period (next_told_seq).
    */
   next_told_untold: Generated<number>;
   /**
@@ -221,7 +221,7 @@ export interface Accounts {
    */
   slowdowns: Generated<number>;
   /**
-   * Credits used by calls that ended after the start of the call that reported obs_remaining. These credits may not have been deducted from obs_remaining yet.
+   * Credits used by calls that ended after the call that reported obs_remaining had started. These credits may not have been deducted from obs_remaining yet.
    */
   spent_since: Generated<number>;
   /**
@@ -229,7 +229,7 @@ export interface Accounts {
    */
   told_least: number | null;
   /**
-   * Number of calls that had started when tracking of told_least and told_untold began. This number is lower than the start number of the call that reported obs_remaining.
+   * Number of calls started before tracking of told_least and told_untold began. The call that reported obs_remaining has a higher start number.
    */
   told_seq: number | null;
   /**
@@ -260,7 +260,7 @@ export interface AlertRules {
    */
   direction: string | null;
   /**
-   * Domain that the rule covers: * for any domain, null for our own domains. For wrong_page, null means the domain of the target page in the list.
+   * Domain that the rule covers: * for any domain, null for our own domains. For wrong_page, null means the domain of each query's target page.
    */
   domain: string | null;
   /**
@@ -315,7 +315,7 @@ export interface Alerts {
    */
   base_search_id: number | null;
   /**
-   * Direction of the change in a moved or crossed alert: up or down.
+   * Direction of the change for alerts of kind moved or crossed: up or down.
    */
   direction: string | null;
   /**
@@ -469,7 +469,7 @@ export interface ArchivedDays {
    */
   archived_at: Generated<Timestamp>;
   /**
-   * Total size of the part's files in bytes.
+   * Total size of the files in the part, in bytes.
    */
   bytes: number;
   /**
@@ -485,7 +485,7 @@ export interface ArchivedDays {
    */
   moved_rows: number;
   /**
-   * Part number, starting at 1. Later parts hold rows that were added later, or that a later day still used when part 1 was written.
+   * Part number, starting at 1. Later parts hold rows that, when part 1 was written, did not exist yet or were still used by a later day.
    */
   part: number;
   /**
@@ -850,7 +850,7 @@ export interface FinishedCosts {
    */
   set_id: number;
   /**
-   * Labels that the queries have in the list.
+   * Labels of the queries in the list.
    */
   tags: string[];
   /**
@@ -873,7 +873,7 @@ export interface FinishedDays {
    */
   id: Generated<number>;
   /**
-   * Time at which the sums were completed. Null while the sums are incomplete; incomplete sums are not read.
+   * Time at which the sums were completed. Null while the sums are incomplete and therefore not read.
    */
   made_at: Timestamp | null;
   /**
@@ -1012,7 +1012,7 @@ export interface FinishedLabels {
 
 export interface FinishedLosses {
   /**
-   * Place of the domain in the answer base_search_id, as in result_domains.
+   * Place of the domain in answer base_search_id, encoded as in result_domains.
    */
   base_place: number;
   /**
@@ -1144,7 +1144,7 @@ export interface FinishedSteps {
    */
   left_top_10: number | null;
   /**
-   * Number of places by which each domain in the two answers moved, as in analysis.movers.places; null if there are no moves.
+   * Position change of each domain in the two answers, as in analysis.movers.places; null if there are no moves.
    */
   moves: ArrayType<number> | null;
   /**
@@ -1188,7 +1188,7 @@ export interface FinishedSteps {
    */
   volatility: number | null;
   /**
-   * Pages that left positions 1 to 10, in the same format as the came column.
+   * Pages that left positions 1 to 10, in the format of the came column.
    */
   went: ArrayType<number> | null;
 }
@@ -1199,7 +1199,7 @@ export interface FirstTens {
    */
   search_id: number;
   /**
-   * Encoded top ten. The first two bytes hold the depth (10 at most), and the next two bytes hold the number of pages. Each page adds the first four bytes of its id, which are derived from its url_key.
+   * Encoded top ten. The first two bytes hold the depth (10 at most), and the next two bytes hold the number of pages. The first four bytes of each page's id follow; these bytes are derived from its url_key.
    */
   sight: Buffer;
 }
@@ -1438,7 +1438,7 @@ export interface ListQueryHistory {
    */
   target_url: string | null;
   /**
-   * Time at which the list changed these values.
+   * Time at which these values were replaced.
    */
   until: Timestamp;
   /**
@@ -1506,7 +1506,7 @@ export interface NightEvidence {
    */
   score: number;
   /**
-   * Median score of the runs with which the list's runs are compared; null if there are fewer than three such runs.
+   * Median score of the runs used for comparison; null if there are fewer than three such runs.
    */
   usual: number | null;
   /**
@@ -1529,7 +1529,7 @@ export interface NightHealth {
    */
   alerts_severity: string | null;
   /**
-   * Number of queries to be bought that received a readable answer.
+   * Of the queries to be bought, the number with a readable answer.
    */
   answered: number;
   /**
@@ -1549,7 +1549,7 @@ export interface NightHealth {
    */
   empty: number;
   /**
-   * Mean share of top-ten results on the country domains of countries other than the requested country; null if no country was requested.
+   * Mean share of top-ten results on country domains other than the requested country's; null if no country was requested.
    */
   foreign_share: number | null;
   /**
@@ -1577,7 +1577,7 @@ export interface NightHealth {
    */
   remarks: Generated<string[]>;
   /**
-   * Mean share of the top-ten positions whose page also has a better position in the same answer.
+   * Mean share of top-ten results whose page also has a better position in the same answer.
    */
   repeats: number | null;
   /**
@@ -1585,7 +1585,7 @@ export interface NightHealth {
    */
   run_id: number;
   /**
-   * Mean, over all top-ten pages, of the share of the run's other queries whose answers also show the page. Null if the run has fewer than five queries.
+   * For a top-ten page, the mean share of the run's other queries whose answers also show the page. Null if the run has fewer than five queries.
    */
   sameness: number | null;
   /**
@@ -1597,7 +1597,7 @@ export interface NightHealth {
    */
   turnover: number | null;
   /**
-   * Mean change in the top ten since the last answer from an earlier day, whether or not that answer is trusted. A low value means that changes tend to last.
+   * Mean change in the top ten since the last answer from an earlier day, trusted or not. A low value means that changes tend to last.
    */
   turnover_newest: number | null;
   /**
@@ -1605,7 +1605,7 @@ export interface NightHealth {
    */
   unreadable: number;
   /**
-   * Oldest run with which later runs of the list are compared: the first of three similar runs, of which this run is the last, or this run if a person marked it as usual. Null if later runs are compared with the same runs as before.
+   * Oldest run with which later runs of the list are compared: this run if a person marked it as usual, or the first of three similar runs that end with this run. Null if later runs are compared with the same runs as before.
    */
   usual_from: number | null;
   /**
@@ -1674,7 +1674,7 @@ export interface NotesAnnotations {
 
 export interface Notices {
   /**
-   * Time before which the notice is not sent: the end of a pause after a failure, or the deadline of the process that is sending the notice.
+   * Earliest time at which the notice is sent: the end of a pause after a failure, or the deadline of the process that is sending the notice.
    */
   due_at: Generated<Timestamp>;
   /**
@@ -1725,7 +1725,7 @@ export interface Notices {
 
 export interface OrganicResults {
   /**
-   * Received values of defined fields, if the columns cannot hold these values exactly.
+   * Values of defined fields that the columns cannot hold exactly, as received.
    */
   as_given: Json | null;
   /**
@@ -1872,7 +1872,7 @@ export interface Prunings {
 
 export interface Quarantine {
   /**
-   * Reason why the answer is not trusted, in one sentence.
+   * One-sentence reason why the answer is not trusted.
    */
   reason: string;
   /**
@@ -2049,7 +2049,7 @@ export interface RivalDomains {
 
 export interface Runs {
   /**
-   * Number of lines that resulted in a query.
+   * Number of lines accepted as queries, without duplicates.
    */
   accepted: Generated<number>;
   /**
@@ -2221,7 +2221,7 @@ export interface SearchEntities {
 
 export interface Searches {
   /**
-   * Host of the API that returned the answer, followed by the API's path, if any. The value is "bundled" for the bundled service.
+   * Host of the API that returned the answer, followed by the API's path, if any. For the bundled service, the value is "bundled".
    */
   api: string;
   /**
@@ -2229,7 +2229,7 @@ export interface Searches {
    */
   archived: Generated<boolean>;
   /**
-   * Received values of defined fields, if the columns cannot hold these values exactly.
+   * Values of defined fields that the columns cannot hold exactly, as received.
    */
   as_given: Json | null;
   /**
@@ -2342,7 +2342,7 @@ export interface SearchRelatedSearches {
 
 export interface SeenPages {
   /**
-   * Page that an answer showed.
+   * Page in an answer.
    */
   page_id: string;
   /**
@@ -2373,7 +2373,7 @@ export interface Slices {
    */
   slice: number;
   /**
-   * Sort key for slices of equal priority from different runs: the expected cost of the run up to the end of this slice, divided by the list's share. Null if lists have no shares.
+   * Sort key for slices of equal priority from different runs: the run's expected cost up to and including this slice, divided by the list's share. Null if lists have no shares.
    */
   turn: number | null;
 }
@@ -2419,7 +2419,7 @@ export interface StatementMarks {
    */
   account_id: number;
   /**
-   * End time of the last explained call, if no later call had started by then. The mark becomes invalid if a later call turns out to have started before this time, because overlapping calls must be explained together.
+   * End time of the last explained call, if all later calls started after this time. The mark becomes invalid if a later call turns out to have started before this time, because overlapping calls must be explained together.
    */
   ended_at: Timestamp | null;
   /**
@@ -2427,7 +2427,7 @@ export interface StatementMarks {
    */
   line: number;
   /**
-   * Lowest id of the calls not explained by a final line.
+   * Lowest id of the calls that no final line explains.
    */
   next_id: number;
   /**
@@ -2477,7 +2477,7 @@ export interface Tasks {
    */
   ambiguous: Generated<number>;
   /**
-   * Only an answer received after this time may be reused for the task. This time is set if the task was reopened to buy its query again, or if the list accepts no older answers; null otherwise.
+   * Only an answer received after this time may be reused for the task. Null unless the task was reopened to buy its query again, or the list accepts no older answers.
    */
   answers_after: Timestamp | null;
   /**
@@ -2560,7 +2560,7 @@ export interface TrustMarks {
    */
   search_id: number | null;
   /**
-   * True if the decision is to trust the answers, false if it is to distrust them. In both cases, the plausibility rules are ignored.
+   * True if the answers are trusted, false if they are distrusted, regardless of the plausibility rules.
    */
   trusted: boolean;
   /**

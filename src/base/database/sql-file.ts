@@ -22,7 +22,7 @@ export function statement<Row = unknown>(
 ): CompiledQuery<Row> {
   const file = readStatement(name)
   const path = `sql/statements/${name}.sql`
-  // Skips the search for table names, because statements on the hot path use no temporary tables.
+  // Statements on the hot path use no temporary tables, so no table names need to be replaced.
   if (tables === undefined) return bindParameters(path, file, parameters)
   const text = file.text.replaceAll(/:"([a-z_]+)"/g, (_, table: string) => `"${tables[table]}"`)
   return bindParameters(path, { ...file, text }, parameters)
@@ -48,7 +48,7 @@ export function bindParameters<Row>(
   const unused = Object.keys(parameters).filter((each) => !names.includes(each))
   if (missing.length + unused.length > 0) {
     throw new Error(
-      `expected the parameters of ${path}, got no values for [${missing.join(', ')}] and the unknown parameters [${unused.join(', ')}]`,
+      `expected a value for each parameter of ${path}, got none for [${missing.join(', ')}], and unknown parameters [${unused.join(', ')}]`,
     )
   }
   return CompiledQuery.raw(
@@ -68,7 +68,7 @@ function readStatement(name: string): StatementFile {
 // Matches a name after a single colon, outside comments, strings and casts.
 const parameter = /--.*|'(?:[^']|'')*'|::|:([a-z_]+)/g
 
-/** Replaces a statement's named parameters with `$1`, `$2` and so on. The same name always gets the same number. */
+/** Replaces a statement's named parameters with `$1`, `$2` and so on. Repeated names share a number. */
 export function nameParameters(sqlText: string) {
   const names: string[] = []
   const text = sqlText.replace(parameter, (found: string, name: string | undefined) => {
@@ -88,7 +88,7 @@ export function only<T>(rows: readonly T[]): T {
 
 const queryCanceled = '57014'
 
-/** Runs reads in one transaction, or returns null if a statement exceeds the time limit. */
+/** Reads data in one transaction. Returns null if a statement exceeds the time limit. */
 export async function withinTime<T>(
   db: Database,
   ms: number,

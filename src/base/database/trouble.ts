@@ -8,7 +8,7 @@ import type { Database } from './database.ts'
 import { sql } from './kysely.ts'
 
 // PostgreSQL error classes and codes for a server that is unreachable or read-only, rejects logins, or has lost the
-// database. In all these cases, paid answers wait until the server is repaired.
+// database. In these cases, paid answers are stored when the server works again.
 const away = /^(08|57P|53|58|25006|28|3D000|55000)/
 const mistakes = [TypeError, RangeError, ReferenceError, SyntaxError]
 // QM001 is our own code for a change in the data behind a ledger decision. 25P03 and 25P04 mean that the server ended a
@@ -77,13 +77,13 @@ export async function untilAnswered<T>(ask: () => Promise<T>, over: () => boolea
   }
 }
 
-/** Maximum time between a worker reading its clock and the database storing the time. */
+/** Maximum delay between reading a worker's clock and storing the time in the database. */
 const slackMs = 250
 
 /**
  * Corrects timestamps that lie in the future. BullMQ on PostgreSQL uses the workers' clocks. If a clock was briefly
- * ahead, lock times are in the future, and no worker takes over a dead worker's jobs. A live worker whose clock is
- * slightly ahead gets time to renew its lock.
+ * ahead, lock times lie in the future, so no worker takes over a dead worker's jobs. A live worker whose clock is
+ * slightly ahead can still renew its lock.
  */
 export async function undoLeaps(
   db: Database,

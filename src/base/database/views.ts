@@ -5,7 +5,7 @@ import { isDay } from '../time/zone.ts'
 import type { Database } from './database.ts'
 import { CompiledQuery, sql } from './kysely.ts'
 
-/** Settings for reading the views. For undefined settings, the database defaults apply. */
+/** Settings for reading the views. Undefined settings keep the database's defaults. */
 export interface ViewReading {
   readonly timeoutMs?: number | undefined
   readonly origins?: string | undefined
@@ -52,7 +52,7 @@ export const spanFlags = ['since', 'until', 'between'] as const
 
 type GivenFlags = ReadonlyMap<string, readonly string[]>
 
-/** Reads a slice from the flags that select lists, tags, days and so on. Ignores other flags. */
+/** Reads a slice from the slice flags. Ignores all other flags. */
 export function readSlice(given: GivenFlags): Slice {
   const conditions: Condition[] = []
   for (const flag of sliceFlags) {
@@ -154,7 +154,7 @@ export function wantedLabels({ conditions }: Slice): readonly string[] {
   return [...new Set(wanted.map((label) => label.slice(1)))]
 }
 
-/** Tags prefixed with + (present) or - (absent). At least one tag must match. */
+/** At least one of these tags must be present (prefix +) or absent (prefix -). */
 type Condition = readonly string[]
 
 type Token = { readonly kind: 'and' | 'or' | 'not' | '(' | ')' } | { kind: 'label'; text: string }
@@ -172,7 +172,7 @@ function readCondition(typed: string): readonly Condition[] {
   /** Parses tags joined by "or", which has the lowest precedence, or by "and". */
   const joined = (word: 'and' | 'or', wanted: boolean): readonly Condition[] => {
     const next = () => (word === 'or' ? joined('and', wanted) : single(wanted))
-    // "not" changes "or" to "and", and vice versa.
+    // De Morgan's laws: "not" swaps "and" and "or".
     const all = wanted === (word === 'and')
     let found = next()
     while (tokens[0]?.kind === word) {

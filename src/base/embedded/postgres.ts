@@ -295,7 +295,7 @@ function real(path: string): string {
 // Folders that survive a reboot, unlike the system's temporary folder.
 const publicFolders = ['/var/lib/querymill', '/var/tmp/querymill']
 
-/** Chooses the folder for data and copied binaries: the home if the server's user can access it. */
+/** Chooses a folder for data and copied binaries that the server's user can access, preferably `home`. */
 async function choosePlace(home: string, user: User): Promise<string> {
   if (await canEnter(user, home)) return home
   for (const folder of publicFolders) {
@@ -358,13 +358,13 @@ function program(binaries: Binaries, name: 'initdb' | 'pg_ctl' | 'postgres'): st
   return join(binaries.folder, 'native', 'bin', name)
 }
 
-/** Ensures that the user can run the binaries, by copying them to `spare` if necessary. */
+/** Returns binaries that the user can run, which are copied to `spare` if necessary. */
 export async function prepareBinaries(
   found: Binaries,
   user: User,
   spare: string,
 ): Promise<Binaries> {
-  // `--version` loads every library, and changes nothing.
+  // `--version` loads all libraries but changes nothing.
   const tryOut = (one: Binaries) => runAs(user, program(one, 'postgres'), ['--version'])
   const linked = linkLibraries(found.folder)
   const first = await tryOut(found)
@@ -378,7 +378,7 @@ export async function prepareBinaries(
   )
 }
 
-/** Creates links as the install script (often skipped) does. Returns false if the folder is not writable. */
+/** Creates any links that the install script did not create. Returns false if the folder is not writable. */
 function linkLibraries(folder: string): boolean {
   const text = readFileSync(join(folder, 'native', 'pg-symlinks.json'), 'utf8')
   for (const { source, target } of linkList.parse(JSON.parse(text))) {

@@ -11,7 +11,7 @@ import { root, workplace } from '../root.ts'
 import { pause } from '../waiting.ts'
 import { isMissing } from './state.ts'
 
-/** Returns the command line of a live process, as words, or null if the process has ended or is a zombie. */
+/** Returns a live process's command line, split into words, or null if the process has ended or is a zombie. */
 export function commandOf(pid: number): readonly string[] | null {
   if (process.platform !== 'linux') {
     const line = spawnSync('/bin/ps', ['-ww', '-o', 'command=', '-p', String(pid)]).stdout
@@ -20,7 +20,7 @@ export function commandOf(pid: number): readonly string[] | null {
     return text === '' || text.includes('<defunct>') ? null : [text]
   }
   try {
-    // A zombie process has an empty file.
+    // This file is empty for a zombie process.
     const text = readFileSync(`/proc/${pid}/cmdline`, 'utf8')
     return text === '' ? null : text.split('\0')
   } catch (error) {
@@ -61,7 +61,7 @@ export function startProgram(
   }: { args: readonly string[]; env: Environment; stdio: StdioOptions; detached?: boolean },
 ): ChildProcess {
   const set = Object.entries(env).filter(([, value]) => value !== undefined)
-  // Runs the compiled file, or in a checkout, the file that `run.mjs` chooses.
+  // In a checkout, `run.mjs` chooses the file; otherwise, the compiled file is run.
   const words = import.meta.url.endsWith('.ts')
     ? [join(root, 'run.mjs'), job]
     : [join(root, 'dist', 'jobs', `${job}.js`)]

@@ -92,7 +92,7 @@ async function start(options: BundledServiceOptions): Promise<string> {
     if (line !== undefined && rest !== undefined) {
       const { url } = readyLine.parse(JSON.parse(line))
       writeState(home, { ...state, url })
-      // The service is detached, so this process may end first.
+      // The service is detached, so it can outlive this process.
       service.unref()
       return url
     }
@@ -137,7 +137,7 @@ async function isHealthy(url: string): Promise<boolean> {
     await response.body?.cancel()
     return response.ok
   } catch {
-    // If the service does not respond, for whatever reason, the caller starts another service.
+    // If the service does not respond, the caller starts another service.
     return false
   }
 }

@@ -1,4 +1,4 @@
-// Files and a lock shared by the commands that use one MILL_HOME.
+// Files in MILL_HOME, and the lock that commands use to share these files.
 
 import { npmRun } from '../cli/commands.ts'
 import { randomBytes } from 'node:crypto'
@@ -21,7 +21,7 @@ import { pause } from '../waiting.ts'
 
 const shape = z.object({ data: z.string(), port: z.number(), password: z.string() })
 
-/** Port and password of a home's server, with the absolute path of the data folder. */
+/** Port, password and data folder (an absolute path) of the server in MILL_HOME. */
 export type State = Readonly<z.output<typeof shape>>
 
 const stateFile = 'postgres.json'
@@ -50,7 +50,7 @@ export function checkMajor(data: string, major: number): void {
   if (Number(found) === major) return
   throw new WrongDatabase(
     `expected data from PostgreSQL ${major} in ${data}, got data from PostgreSQL ${found}; ` +
-      `use the release that created it to export your data with ${npmRun('export')}, or set MILL_HOME to a new folder`,
+      `export your data with ${npmRun('export')} in the release that wrote the data, or set MILL_HOME to a new folder`,
   )
 }
 
@@ -160,7 +160,7 @@ function makeFolders(folder: string): boolean {
   }
 }
 
-/** Creates MILL_HOME if needed. Returns the real path, so that all names of a folder are treated as the same folder. */
+/** Creates MILL_HOME if needed. Returns the real path, so that each folder has only one path. */
 export function openHome(home: string): string {
   try {
     const made = makeFolders(home)

@@ -36,7 +36,7 @@ export function readCron(text: string): CronReading {
   }
   // Rejects forms that programs interpret differently: ?, H (a random value), and steps longer than the field.
   if (/[^\d*,/\-#a-z ]/i.test(pattern) || /\bH/i.test(pattern)) {
-    return problem(`expected digits, names, "*", "," , "-" and "/" in a cron pattern, ${got}`)
+    return problem(`expected only digits, names, "*", ",", "-" and "/" in a cron pattern, ${got}`)
   }
   const step = fields.findIndex((field, index) => longestStep(field) >= (limits[index] ?? 0))
   if (step !== -1) {
@@ -76,7 +76,7 @@ function expressionOf(cron: Cron): CronExpression {
  * Returns all due times after `after` and up to `until` in the zone, oldest first.
  *
  * The parser computes local times as if there were no clock changes. Local times are then converted to the zone. A time
- * that is skipped by a clock change is moved by the size of the jump. A time that occurs twice is due only the first
+ * skipped by a clock change is moved forward by the length of the jump. A time that occurs twice is due only the first
  * time, unless the pattern names every hour. Each local date thus has one night. (In Australia/Lord_Howe, the
  * parser itself would skip 02:00 on the night when the clock jumps from 02:00 to 02:30.)
  */

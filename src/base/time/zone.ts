@@ -77,8 +77,8 @@ export function formatInstant(instant: Date): string {
 }
 
 /**
- * Returns the instants at which the zone's clocks show a wall time: two if the clocks go back, otherwise one. If a
- * clock change skips the time, the instant is later by the skipped period.
+ * Returns the instants at which the zone's clocks show a wall time: two if the clocks go back, otherwise one. A
+ * wall time that a clock change skips is moved forward by the length of the jump.
  */
 export function instantsOf(zone: string, wall: number): readonly number[] {
   const before = offset(zone, wall - around)
@@ -109,7 +109,7 @@ const units: Readonly<Record<string, number>> = {
   w: 604_800_000,
 }
 
-/** Longest duration: a hundred years. No answer is older, and the database supports dates that far in the past. */
+/** Longest duration: a hundred years, which is longer than any answer's age. The database supports dates that old. */
 const longest = 36_500 * dayMs
 
 /** Parses `12h`, `90s`, `30d` or a plain `0`, or returns null if the text is not a duration or exceeds 36500 days. */

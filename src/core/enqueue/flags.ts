@@ -33,7 +33,7 @@ export interface Intake {
   readonly parameters: readonly string[]
   readonly maxAge: string
   readonly budget: number | null
-  /** A more expensive purchase is rejected. */
+  /** Purchases above this cost are rejected. */
   readonly maxCredits: number | null
 }
 

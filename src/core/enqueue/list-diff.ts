@@ -45,7 +45,7 @@ export function refuseUndecided(
 ): void {
   if (removed.queries === dropped) return
   throw new Misuse(
-    `expected --drop or --keep for ${removedPhrase(removed)} in open run ${run} that are no longer in ${list}, got neither, so nothing was planned; use --drop to cancel them, or --keep to buy them anyway`,
+    `expected --drop or --keep for ${removedPhrase(removed)}, got neither; open run ${run} contains these queries, but ${list} does not; nothing was planned; use --drop to cancel them, or --keep to buy them anyway`,
   )
 }
 
@@ -54,7 +54,7 @@ export function removedPhrase({ queries, examples }: RemovedQueries): string {
   return `${count(queries, 'query')} (${shown}${queries > examples.length ? ', …' : ''})`
 }
 
-/** Cancels the removed queries in a run. Locks the run first, as workers do, to avoid a deadlock. */
+/** Cancels a run's tasks for removed queries. Locks the run first, as workers do, to avoid a deadlock. */
 export async function dropRemoved(trx: Transaction<DB>, run: number): Promise<void> {
   await trx.selectFrom('runs').select('id').where('id', '=', run).forNoKeyUpdate().execute()
   await trx

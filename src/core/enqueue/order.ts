@@ -47,11 +47,11 @@ export interface PlanOrder {
    */
   readonly budget: number | null | undefined
   readonly maxAgeMs: number
-  /** True if a query may be skipped because of its row in the cadence table. */
+  /** True if queries may be skipped according to the cadence table. */
   readonly adaptive: boolean
   /** The list's share of a night's credits when credits are short, from 0 to 1; null if no list has a share. */
   readonly part: number | null
-  /** A query with several of these tags counts toward the first tag. */
+  /** If a query has several of these tags, the first tag applies. */
   readonly shares: readonly TaggedShare[]
   /** Expected cost of a call for each known price class. */
   readonly prices: readonly { readonly class: string; readonly credits: number }[]
@@ -80,15 +80,15 @@ export type BuyingOrder = readonly (readonly [
 ])[]
 
 /**
- * Computes the place of each merged line in the buying order: its tag's cumulative credits, divided by the tag's share.
- * This order ensures that when credits run out, each tag with queries left has received its share, to within one call.
+ * Computes a sort key for each merged line: the cumulative credits of its tag, divided by the tag's share.
+ * When credits run out, each tag with unbought queries has therefore received its share, to within one call.
  * Credits that a tag does not need are shared by the other tags.
  */
 export function turnOf({ shares }: Pick<PlanOrder, 'shares'>, usual: BuyingOrder) {
   const { fn } = expressionBuilder<StageTables, 'merged'>()
   const fractions = shares.map(({ share }) => share)
   const rest = fractions.reduce((left, share) => left - share, 1)
-  // Share for queries that have none of these tags. A rounding error does not count as a share.
+  // Share for queries that have none of these tags. A tiny remainder is a rounding error.
   const others = rest < 1e-9 ? 0 : rest
   const credits = fn.sum<number>('price').over((over) => {
     const labels = over.partitionBy(['priority', 'share']).orderBy('overdue', 'desc')
@@ -180,7 +180,7 @@ export async function storeList(
   return id
 }
 
-/** Exports from several sites may have the same file name, and are merged into one list only on request. */
+/** Rejects another source for a list unless requested, because several sites' exports may share a name. */
 export async function refuseOtherSource(
   db: Kysely<DB>,
   { list, source, join }: Pick<PlanOrder, 'list' | 'source' | 'join'>,

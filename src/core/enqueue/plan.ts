@@ -73,7 +73,7 @@ export async function planStaged(
     }
     await storing
     // The next statements run before any commit, so they also detect whether the run's connection broke while the list
-    // was stored. These statements lock the run and make workers wait, so only the commits may follow.
+    // was stored. These statements' locks on the run make workers wait, so only the commits may follow.
     if (!keep) expectRoom(order, { run: planned.run, gone: planned.before.spent })
     if (keep && planned.dropped > 0) await dropRemoved(runTrx, planned.run)
     const done = keep
@@ -188,7 +188,7 @@ async function countAccepted(
   return countOf(trx, accepted)
 }
 
-/** Tasks that may share a slice. Slices whose tasks are reused or not asked are not queued. */
+/** Tasks that may share a slice. Slices are not queued if their tasks are reused or not asked. */
 interface Group {
   readonly already: boolean
   readonly reused: boolean
@@ -311,8 +311,8 @@ function askAfterAll(conflict: OnConflictBuilder<DB, 'tasks'>) {
 }
 
 /**
- * Sorts tasks so that the least valuable tasks are left if buying stops. Overdue queries come first, then the highest
- * weights, then queries without an answer, then the oldest answers.
+ * Sorts the least valuable tasks last, in case buying stops. Overdue queries come first, then the highest weights, then
+ * queries without an answer, then the oldest answers.
  */
 function buyingOrder({ weighted, aged, reused, rests }: Group): BuyingOrder {
   const heaviest = ['weight', (order: OrderByItemBuilder) => order.desc().nullsLast()] as const

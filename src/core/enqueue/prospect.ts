@@ -3,7 +3,7 @@
 import type { Database } from '../../base/database/database.ts'
 import { readRows } from '../../base/database/sql-file.ts'
 
-/** Queries with the same lists, intervals and price, whose newest answers are from the same minute. */
+/** Queries with the same lists, intervals, price, and minute of the newest answer. */
 export interface ListedGroup {
   readonly lists: readonly number[]
   readonly num: number
@@ -12,7 +12,7 @@ export interface ListedGroup {
   readonly answered_at: Date | null
   /** Run date of the newest answers; null if unknown or if `wishes` is null. */
   readonly answered_on: string | null
-  /** Intervals and maximum ages that lists and cadences set; null if no list or cadence sets any. */
+  /** Intervals and maximum ages from lists and cadences; null if there are none. */
   readonly wishes:
     | readonly {
         readonly list: number

@@ -151,7 +151,7 @@ function costLine({ totals: { estimate, already } }: Plans): string {
     return `about ${count(credits ?? 0, 'credit')}, at most ${formatNumber(worst ?? 0)} (at the prices paid so far)`
   // Queries that are already in a run are not counted again, because they were counted when that run was planned.
   return already > 0
-    ? 'nothing more, because no queries are added'
+    ? 'no additional credits, because no queries are added'
     : 'nothing, because no queries need to be sent'
 }
 

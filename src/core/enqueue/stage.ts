@@ -24,7 +24,7 @@ const mostBytes = 4_000_000
 
 /** Sends rows in batches. One batch is filled while the previous batch is in flight. */
 export function createSender(send: (lot: Lot) => Promise<void>, labels: readonly string[] = []) {
-  // The two batches alternate, so that no memory has to be allocated.
+  // Two batches alternate, so that their memory is reused.
   let gathering = new Lot(labels)
   let travelling = new Lot(labels)
   let sent: Promise<void> = Promise.resolve()
@@ -39,14 +39,14 @@ export function createSender(send: (lot: Lot) => Promise<void>, labels: readonly
   }
 
   return {
-    /** Waits only while both batches are full. */
+    /** Adds queries, and waits if both batches are full. */
     async add(queries: readonly ListedQuery[]): Promise<void> {
       for (const query of queries) gathering.add(query)
       const { rows, bytes } = gathering
       if (rows >= mostRows || bytes >= mostBytes) await swap()
     },
 
-    /** Sends the remaining rows, and throws any earlier failure. */
+    /** Sends the remaining rows, and throws an error if any batch failed. */
     async end(): Promise<void> {
       await swap()
       await sent
@@ -135,7 +135,7 @@ class Lot {
     for (const { array, value } of this.#all) array.add(value(line, this.#labels))
   }
 
-  /** Call this only after all parameters built from the columns have been sent. */
+  /** Clears the columns. Parameters built from them must already have been sent. */
   clear(): void {
     this.rows = 0
     for (const { array } of this.#all) array.clear()
@@ -185,7 +185,7 @@ export function createStage(connections: Connections, number: number, labels: re
       return Number(numAffectedRows ?? 0)
     },
 
-    /** Replaces the tables from an earlier read with empty tables. */
+    /** Drops the tables from an earlier read, and creates empty tables. */
     async start(): Promise<void> {
       await sender.end()
       await drop()
@@ -204,7 +204,7 @@ export interface Connections {
 type Member = Pick<DB['list_queries'], 'priority' | 'weight' | 'every_days' | 'max_age_ms'>
 type StagedLine = Member & Pick<DB['queries'], 'id' | 'num' | 'device'> & { ord: Generated<number> }
 
-/** Temporary tables used while lists are planned. The tables for each list's lines are numbered. */
+/** Temporary tables used while lists are planned. The tables with lines are numbered by list. */
 export type StageTables = {
   /** Lines that become tasks. */
   staged_wanted: StagedLine & { line: number; share: number | null }

@@ -19,7 +19,7 @@ type Optional = 'adaptive' | 'part' | 'shares' | 'join' | 'ifRemoved'
 
 /** By default, a nightly run drops removed queries, and a manual run asks the user. */
 export interface ListOrder extends Pick<PlanOrder, Needed>, Partial<Pick<PlanOrder, Optional>> {
-  /** The list's file, or the members that the database stored when the list was last read. */
+  /** The list's file, or the members stored when the list was last read. */
   readonly from: ListBytes | { readonly kind: 'members'; readonly list: number }
   readonly reading: ReadOptions
   /** Remarks about the file, in addition to remarks from reading it. */
@@ -42,7 +42,7 @@ export interface Staged {
 }
 
 export interface ReadList {
-  /** Null for a list that is planned from the database. */
+  /** Null if the list is planned from the database. */
   readonly heading: Heading | null
   readonly headersAgain: readonly number[]
   /** Remarks that the user should read before buying. */
@@ -163,7 +163,7 @@ function emptyTally() {
     rejected: 0,
     plain: true,
     wished: false,
-    /** First reasons for rejections, for the message. */
+    /** Reasons for the first rejections, for the message. */
     reasons: [] as string[],
     request: undefined as PlanOrder['request'] | undefined,
     first: [] as Query[],

@@ -1,4 +1,4 @@
-// Estimates the cost of lists, and adds up their counts.
+// Adds up the counts of all lists, and estimates their cost.
 
 import type { Funds } from '../ledger/prices.ts'
 import type { Purchase } from './order.ts'
@@ -122,7 +122,7 @@ export function forecastBalance(
   },
 ): Balance {
   const { remaining, floor, budget, open = nothing, before = 0 } = now
-  // Open tasks are paid from the same balance.
+  // Open tasks are paid for from the same balance.
   const after = minus(remaining, open.credits, credits)
   const afterWorst = minus(remaining, open.worst, worst)
   return {

@@ -11,7 +11,7 @@ export type Forecast =
   | {
       readonly kind: 'unknown'
       readonly missing: 'balance' | 'prices'
-      /** Cost of the next 24 hours without limits, if only the balance is unknown. */
+      /** Cost of the next 24 hours without limits, if the prices are known. */
       readonly day?: { readonly credits: number; readonly worst: number }
     }
 
@@ -72,7 +72,7 @@ function walk(input: ForecastInput, balance: number, price: PriceKind): readonly
   return spending.steps
 }
 
-/** Order of simultaneous events: renewals first, then nights in the order of buying (by priority). */
+/** Order of simultaneous events: renewals first, then nights by priority. */
 function urgencyOf(event: { readonly kind: string; readonly priority?: number }): number {
   return event.kind === 'renewal' ? 0 : (event.priority ?? priorities.usual)
 }
@@ -83,7 +83,7 @@ function isRival(one: Partial<ComingNight> | undefined, night: ComingNight): boo
   return one?.at === night.at && priority === (night.priority ?? priorities.usual)
 }
 
-/** Share of the credits that a night may use while simultaneous nights of equal priority also have queries to buy. */
+/** Share of the credits for a night if other nights with the same time and priority also have queries to buy. */
 function shareAmong(night: ComingNight, rivals: readonly Partial<ComingNight>[]): number {
   const all = rivals.reduce((sum, { part }) => sum + (part ?? 0), 0)
   return all === 0 ? 1 : (night.part ?? 0) / all
@@ -100,7 +100,7 @@ export interface QueryGroup
   readonly class: string
   /** Time at which the newest answer was received; null if there is no answer. */
   readonly answeredAt: number | null
-  /** Day that the queries were bought for. Known only if a list sets an interval. */
+  /** Day for which the queries were bought; unknown unless a list sets an interval. */
   readonly answeredOn?: string | null
 }
 
@@ -136,7 +136,7 @@ export interface ForecastInput {
   /** Credits left after calls in flight are paid; null if no balance is known. */
   readonly balance: number | null
   readonly floor: number
-  /** Recent average price and recent maximum price of a query, by price class. */
+  /** Recent average and maximum price of a query, by price class. */
   readonly prices: ReadonlyMap<string, Readonly<Record<PriceKind, number>>>
   readonly perMinute: number | null
   readonly dailyBudget: number | null
@@ -170,7 +170,7 @@ export interface ForecastStep {
   readonly worst: number
   readonly after: number
   readonly cut: Cut | null
-  /** False if the run or night could not be completed at the highest price. */
+  /** True if the run or night can be completed even at the highest price. */
   readonly sure: boolean
   readonly floorAt: number | null
 }
@@ -194,7 +194,7 @@ class Spending {
   readonly steps: Step[] = []
   readonly #input: ForecastInput
   readonly #price: PriceKind
-  /** Credits used from the daily, monthly and list budgets. */
+  /** Credits used so far, by day, by month, and by list and month. */
   readonly #spent = new Map<string, number>()
   #balance: number
   #left: Leftover[] = []
@@ -278,7 +278,7 @@ class Spending {
       floorAt: cut === 'floor' ? about.at + minutes * 60_000 : null,
     }
     this.steps.push(step)
-    // Tasks over the budget of their run or list end as unaffordable. Tasks over any other limit wait.
+    // Tasks beyond the budget of their run or list end as unaffordable. Tasks beyond any other limit wait.
     if (cut === null || cut === 'budget' || cut === 'list') return
     const left = budget === null ? null : budget - credits
     const waits = cut === 'day' ? dayOf(about.at) : cut === 'month' ? monthOf(about.at) : null
@@ -313,9 +313,9 @@ function knownGroup(group: QueryGroup) {
   return {
     group,
     answeredAt: group.answeredAt,
-    /** Day number for which the queries were last bought. */
+    /** Number of the day for which the queries were last bought. */
     answeredDay: numberOf(group.answeredOn),
-    /** Day number on which the queries are next due, for each list with a cadence. */
+    /** Number of the day on which the queries are next due, for each list with a cadence. */
     dueDays: new Map(group.wishes?.map((interval) => [interval.list, dueDayOf(group, interval)])),
   }
 }
@@ -337,7 +337,7 @@ function askNight(groups: readonly KnownGroup[], night: ComingNight, bought: boo
   return { fresh, portions }
 }
 
-/** True for queries that are not bought this night because they are skipped or have a recent enough answer. */
+/** True for queries that are skipped on this night or that have a recent enough answer. */
 function isNotDue(
   { answeredAt, answeredDay, dueDays }: KnownGroup,
   interval: QueryInterval | undefined,

@@ -125,7 +125,7 @@ function openWork(tasks: readonly OpenTasks[]): readonly OpenWork[] {
 /** Maximum number of nights. More nights would take seconds to compute, and nobody would read them. */
 const mostNights = 10_000
 
-/** Returns the coming nights in a period. A period with too many nights is shortened, but never below one day. */
+/** Returns the coming nights in a period. A period with too many nights is shortened, but lasts at least one day. */
 function nightsWithin(
   coming: readonly ComingSchedule[],
   { now, days, maxAgeMs }: { readonly now: Date; readonly days: number; readonly maxAgeMs: number },
@@ -355,7 +355,7 @@ function floorLine(steps: readonly ForecastStep[], until: Date, zone: string): s
     : `the credit floor is not reached before ${day} at recent prices; at the highest price, the run of ${unsure.list} at ${formatMinute(zone, new Date(unsure.at))} is not affordable`
 }
 
-/** Credits to add, and the time by which to add them, so that nothing stops at the floor before the next renewal. */
+/** Credits to add, with a deadline, so that nothing stops at the floor before the next renewal. */
 function topUpLines(steps: readonly ForecastStep[], zone: string): string[] {
   const renewed = steps.findIndex(({ kind }) => kind === 'renewal')
   const before = renewed === -1 ? steps : steps.slice(0, renewed)

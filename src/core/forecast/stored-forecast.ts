@@ -28,7 +28,7 @@ export async function refreshForecast(mill: ForecastMill, { now = false } = {}):
 export function startForecast(mill: ForecastMill): { close(): Promise<void> } {
   let looking: Promise<unknown> = Promise.resolve()
   const look = () => {
-    // An unreachable database is reported elsewhere, and the view shows the age of the forecast.
+    // Ignores failures, because outages are reported elsewhere and the view shows the forecast's age.
     looking = refreshForecast(mill).catch(() => undefined)
   }
   const timer = setInterval(look, lookEveryMs)
@@ -41,7 +41,7 @@ export function startForecast(mill: ForecastMill): { close(): Promise<void> } {
   }
 }
 
-/** Claims the next computation. Returns null if no computation is due, or if the account was never used. */
+/** Claims the next forecast computation. Returns null if no computation is due, or if the account was never used. */
 async function claimForecast(db: Database, { account, origin }: Supplier, now: boolean) {
   const everyMs = now ? 0 : refreshEveryMs
   const restShare = now ? 0 : forecastRestShare

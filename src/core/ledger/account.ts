@@ -9,28 +9,28 @@ import { dayMs, formatDate, instantsOf, wallTime } from '../../base/time/zone.ts
 
 /** An account. Times are in milliseconds and come from the database clock. */
 export interface Account {
-  /** Number of calls started so far, which orders calls by their start. */
+  /** Number of calls started so far. Calls are numbered in the order of their start. */
   readonly seq: number
   /** Total credits used by settled calls. */
   readonly usedTotal: number
   /** Balance from the answer whose call started last, or null before the first answer. */
   readonly seen: BalanceReading | null
-  /** True if a lower balance than `seen` may have been reported later, in a record that was lost. */
+  /** True if a lost record may contain a later balance that is lower than `seen`. */
   readonly doubted: boolean
-  /** Credits used by calls that ended after the call of `seen` had started. `seen` may not include them. */
+  /** Credits used by calls that ended after the call that reported `seen` began. `seen` may omit these credits. */
   readonly spentSince: number
-  /** Balances reported since shortly before the call that reported `seen` began; null before the first report. */
+  /** Balances of the current tracking period, which began shortly before the call of `seen`; null before any report. */
   readonly reported: ReportedBalances | null
-  /** Like `reported`, but since a later moment. Replaces `reported` once `seen` is from a call after that moment. */
+  /** Like `reported`, but since a later time. Replaces `reported` once the call of `seen` started after that time. */
   readonly reportedNext: ReportedBalances | null
   /** Credits set aside for calls in flight. */
   readonly reserved: number
   readonly inFlight: number
   /** Credits held for calls with an unknown outcome. */
   readonly uncertain: number
-  /** Floor at which calls last stopped because the balance was too low, or null if there are enough credits. */
+  /** Floor at which a low balance last stopped calls, or null if there are enough credits. */
   readonly drainedFloor: number | null
-  /** Number of calls made to learn the balance since a balance was last reported. */
+  /** Number of calls sent to determine the balance since the last reported balance. */
   readonly blindCalls: number
   readonly probeGranted: boolean
   readonly lastProbeAt: number | null
@@ -39,14 +39,13 @@ export interface Account {
   readonly slowdowns: number
   /** Fingerprints of keys rejected by the API. */
   readonly blockedKeys: readonly string[]
-  /** Fingerprints of keys for which this balance was reported. Empty before the first report. */
+  /** Fingerprints of keys for which this balance was reported. Empty until a balance is reported. */
   readonly keys: readonly string[]
   /** Fingerprints of keys that belong to a different balance. */
   readonly foreignKeys: readonly string[]
   /**
    * Credits per call that left the balance without being billed: external spend, or missing or understated bills. `now`
-   * is the value for the current window of calls. `last` is the value for the previous window, or null until one window
-   * is complete.
+   * covers the current window of calls. `last` covers the previous window, and is null until one window is complete.
    */
   readonly external: { readonly now: number; readonly last: number | null }
   readonly day: string | null
@@ -67,32 +66,32 @@ interface BalanceReading {
 interface ReportedBalances {
   readonly seq: number
   readonly least: number
-  /** Credits used by answers without a balance. */
+  /** Credits used by answers that reported no balance. */
   readonly untold: number
 }
 
 export const constants = {
   /** Assumed cost before any cost is known. */
   firstBound: 10,
-  /** A stopped account resumes when this many times the highest cost is available above the floor. */
+  /** A stopped account resumes when the balance exceeds the floor by this multiple of the highest cost. */
   hysteresis: 2,
-  /** Age of a balance after which calls are sent one at a time, because other users may have spent credits. */
+  /** If the newest balance is older than this, calls are sent one at a time, because others may have spent credits. */
   oldestSightingMs: 600_000,
-  /** Maximum time from the end of a call on our side until the server charges the call. */
+  /** Maximum time that the server takes to charge a call after the call ends on our side. */
   graceMs: 120_000,
   /** Number of calls, including retries, that are made one at a time while no balance is known or after a renewal. */
   blindCalls: 5,
   /** Pause between calls that are made one at a time to learn the balance. */
   probePauseMs: 2_000,
-  /** Number of costs before their maximum is trusted as a bound. Each maximum covers this many costs. */
+  /** Number of known costs required to trust their maximum as a bound. Each maximum is computed from this many costs. */
   trustedAfter: 30,
-  /** The highest cost is an outlier if it is this many times the next cost. A call sent alone ignores outliers. */
+  /** The highest cost is an outlier if it is this many times the second highest. A call sent alone ignores outliers. */
   oddFactor: 10,
-  /** Until the maximum is trusted, this multiple of the highest cost is the bound, to protect the balance. */
+  /** Until the maximum is trusted, the bound is this many times the highest cost, to protect the balance. */
   youngFactor: 4,
   /** Number of unreadable calls, including retries, after which a task's outcome is recorded as unknown. */
   unreadCalls: 3,
-  /** Number of failed but readable calls after which a task fails. */
+  /** Number of failed calls with readable replies after which a task fails. */
   failedCalls: 5,
   /** Number of worker deaths during a task's calls after which the task is considered the cause. */
   deaths: 3,
@@ -110,8 +109,8 @@ export function costClass(query: { readonly num: number; readonly device: string
 
 /**
  * Returns a provable lower bound on the balance, or null if no balance was ever reported. The first bound is the newest
- * balance minus the cost of all calls that ended since its call started. The second bound is the lowest balance
- * reported since then. The balance from the call that was charged last omits only the cost of open calls.
+ * balance minus the cost of all calls that ended since the reporting call started. The second bound is the lowest
+ * balance reported since then. The balance from the call that was charged last omits only the cost of open calls.
  */
 export function lowestBalance(account: Account): number | null {
   const { seen, spentSince, reported, reserved, uncertain } = account
@@ -119,13 +118,13 @@ export function lowestBalance(account: Account): number | null {
   const newest = seen.remaining - spentSince
   const least =
     reported === null ? newest : Math.min(seen.remaining, reported.least) - reported.untold
-  // External spend can mean understated costs, so the lower of the two is used.
+  // External spend may come from understated costs, so the lower value is used.
   const untrue = account.external.now > 0 || (account.external.last ?? 0) > 0
   const proved = untrue ? Math.min(newest, least) : Math.max(newest, least)
   return proved - reserved - uncertain
 }
 
-/** Periods to search for the last renewal: for monthly plans, for yearly plans, and for renewals on a leap day. */
+/** Search periods for the last renewal of monthly plans, yearly plans, and plans that renew on a leap day. */
 const lookbacks = [62, 400, 3000].map((days) => days * dayMs)
 
 /**
@@ -229,7 +228,7 @@ export function readAllListBudgets(db: Database, day: string) {
   return readRows<ListBudget>(db, 'list_budgets', { day })
 }
 
-/** Sets or removes a list's monthly budget. Throws if more is already used in the month of `day` or of an open run. */
+/** Sets or removes a list's monthly budget. Throws if the month of `day` or of an open run is already over budget. */
 export function setListBudget(
   db: Database,
   { list, budget, day }: { list: string; budget: number | null; day: string },

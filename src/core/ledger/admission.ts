@@ -11,10 +11,10 @@ import { type Bound, boundOf, type Cost, type Costs, dearestOfAll, unknownCost }
 import type { ListBudgetUse, WaitingTask } from './waiting.ts'
 
 const soon = 100
-/** Calls may start this much earlier than the rate limit allows, so that lanes are filled in groups. */
+/** Under a rate limit, calls may start this many milliseconds early, so that lanes are filled in groups. */
 const rateSlackMs = 20
 
-/** Decides which tasks get a reservation. The model in the tests uses the same function. */
+/** Decides which tasks may reserve credits. The model in the tests uses the same function. */
 export function admit(
   account: Account,
   costs: Costs,
@@ -91,7 +91,7 @@ class AdmissionCheck {
       deferral,
       /** Runs whose own budget or list budget is used up, so that their open tasks are unaffordable. */
       spentRuns: [...this.#spentRuns.keys()],
-      /** Runs in `spentRuns` whose list budget is used up. */
+      /** Runs in `spentRuns` whose list has used up its budget. */
       spentByList: [...this.#spentRuns].flatMap(([run, by]) => (by === 'list_spent' ? [run] : [])),
       affordable: this.#affordable(),
       /** Expected unbilled decrease in the balance, in credits per call in flight. */
@@ -222,21 +222,21 @@ class AdmissionCheck {
   }
 }
 
-/** A task waiting to be bought. */
+/** A task that is waiting for a call. */
 export interface CallRequest {
   readonly task: number
   readonly class: string
   readonly run: number
-  /** Number of more urgent open tasks not in this decision. Counted only while credits are scarce. */
+  /** Number of more urgent open tasks outside of this decision; counted only while credits are scarce. */
   readonly urgentElsewhere: number
 }
 
-/** A run's budget, and its list's budget for the run's month. `list` is null if the list has no budget. */
+/** Budget of a run, and of its list for the month of the run. `list` is null if the list has no budget. */
 export interface RunBudgetUse extends BudgetUse {
   readonly list: ListBudgetUse | null
 }
 
-/** Inputs to the decision other than the account. */
+/** Inputs to the admission decision, except the account. */
 export interface Rules extends Pick<
   Config,
   'dailyBudget' | 'monthlyBudget' | 'rateLimit' | 'mostInFlight'
@@ -277,7 +277,7 @@ export type Deferral =
       readonly detail: string
     }
 
-/** Reason why a task gets no reservation. */
+/** Reason why a reservation is refused. */
 type Limit =
   | 'class'
   | 'urgent'
@@ -319,7 +319,7 @@ function covers({ budget, spent, reserved }: BudgetUse, bound: Bound, size: numb
   if (budget === null) return true
   const left = budget - spent - reserved
   if (reserved > 0) return left >= size
-  // Without other reservations, the smaller bound suffices. If the price is also unknown, any remaining credits suffice.
+  // Without other reservations, `bound.alone` suffices, or any remaining credits if the price is also unknown.
   return left >= bound.alone || (bound.unseen && left > 0)
 }
 
@@ -341,7 +341,7 @@ function isTrusted({ keys }: Account, { key }: Rules): boolean {
   return keys.length === 0 || keys.includes(key)
 }
 
-/** True if a call may be sent alone to learn a balance that is unknown, outdated or from before a plan renewal. */
+/** True if a call may be sent alone, because the balance is unknown, outdated or from before a plan renewal. */
 function isProbeDue(account: Account, bound: number, rules: Rules): boolean {
   const { seen, blindCalls } = account
   if (seen === null && blindCalls < constants.blindCalls) return true
@@ -400,7 +400,7 @@ function takeFrom(budgets: Map<number, RunBudgetUse>, run: number, bound: number
 
 /** Sets the account's day and month to the values in the rules. */
 function inPeriod(account: Account, { day, month }: Rules): Account {
-  // The day never moves back: otherwise, workers in different zones would start the same day repeatedly.
+  // The day never moves back, because workers in different time zones would otherwise restart the same day.
   const newDay = account.day === null || day > account.day
   const newMonth = account.month === null || month > account.month
   return {
@@ -436,7 +436,7 @@ export interface ReadyTask extends RequestedTask {
   readonly run: number
 }
 
-/** Determines from the database which requested tasks must still be bought. Drops duplicates. */
+/** Determines which requested tasks must still be bought. Drops duplicates. */
 export function sortTasks(
   requested: readonly RequestedTask[],
   found: ReadonlyMap<number, WaitingTask>,
@@ -462,10 +462,10 @@ export function sortTasks(
   return { ready, gone, later, reused }
 }
 
-/** Urgency matters only if the balance above the floor covers fewer calls than this number. */
+/** Credits are scarce if the balance above the floor covers fewer calls than this number. */
 const scarce = 1_000
 
-/** Returns the priorities for which credits are scarce, so that more urgent tasks elsewhere must be counted. */
+/** Returns the priorities for which credits are scarce. The caller then counts more urgent tasks elsewhere. */
 export function scarcePriorities(
   ready: readonly ReadyTask[],
   { books: { account, costs }, rules }: { books: Books; rules: Rules },
@@ -478,7 +478,7 @@ export function scarcePriorities(
   return [...new Set(tight.map(({ priority }) => priority))]
 }
 
-/** Counts the tasks not in this decision that are more urgent than each priority, up to a limit. */
+/** For each priority, counts the more urgent tasks outside this decision, up to a limit. */
 export async function countUrgent(
   db: Database,
   ready: readonly ReadyTask[],

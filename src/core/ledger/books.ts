@@ -1,4 +1,4 @@
-// Reads and writes the rows on which an account's reservations depend.
+// Reads and writes the rows that limit an account's reservations.
 
 import type { Database, Trip } from '../../base/database/database.ts'
 import { sql } from '../../base/database/kysely.ts'
@@ -43,7 +43,7 @@ const accountColumns = sql`
   jsonb_build_object('now', a.external_now, 'last', a.external_last) as external,
   a.day::text as day, a.day_spent as "daySpent", a.month::text as month, a.month_spent as "monthSpent"`
 
-/** An account's prices and stops, with the floor. */
+/** An account's prices, stops and credit floor. */
 const booksColumns = sql`
   a.xmin::text as version,
   extract(epoch from clock_timestamp())::float8 * 1000 as now_ms,

@@ -154,7 +154,7 @@ function nothingKnown(call: CallName) {
   } as const
 }
 
-/** Builds an entry without rows. The answer then counts as unreadable, so the query is not bought again. */
+/** Builds an entry without rows, and marks the answer as unreadable, so that the query is not bought again. */
 export function withoutRows(entry: Entry, error: unknown): Entry | null {
   const search = entry.answer?.search ?? null
   if (entry.answer === null || search === null) return null

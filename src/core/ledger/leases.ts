@@ -44,7 +44,7 @@ interface LeaseOptions {
 
 const together = 100
 
-/** A worker's lease. It protects the worker's calls until the database's or this machine's clocks pass its end. */
+/** A worker's lease, which protects the worker's calls until the database's or this machine's clocks pass its end. */
 export class Lease {
   readonly worker: number
   /** Fingerprint of the key in use. The next heartbeat stores any change. */
@@ -98,7 +98,7 @@ export class Lease {
   async reap(rules: Omit<SettlementRules, 'account'>): Promise<number> {
     let reaped = 0
     let after = 0
-    // Gives up all calls in one pass, because a worker with hundreds of lanes leaves hundreds of calls behind.
+    // Gives up all abandoned calls in one pass, because a dead worker may have left hundreds of calls.
     for (let found = together; found === together; reaped += found) {
       const abandoned = await this.#options.db
         .selectFrom('calls')
@@ -122,7 +122,7 @@ export class Lease {
     return reaped
   }
 
-  /** Releases unsent calls that this worker gave up. Keeps calls in a copied database, as they may be charged. */
+  /** Releases unsent calls that this worker gave up. Calls in a copied database are kept, as they may be charged. */
   async release({ givenUp, ...rules }: SettlementRules & { givenUp: Set<string> }): Promise<void> {
     if (givenUp.size === 0) return
     const forgotten = await this.#inFlight()
@@ -134,7 +134,7 @@ export class Lease {
     for (const { mark } of forgotten) givenUp.delete(mark)
   }
 
-  /** Counts calls in flight, except those given up. If an idle worker has any, the database was restored. */
+  /** Counts calls in flight, except those given up. If an idle worker has such calls, the database was restored. */
   async countOpen(givenUp: ReadonlySet<string>): Promise<number> {
     const { calls } = await this.#inFlight()
       .select(({ fn }) => fn.countAll<number>().as('calls'))
@@ -171,13 +171,13 @@ export function termOf(asked: Clocks, leaseMs: number): Clocks {
   return { steady: asked.steady + leaseMs, wall: asked.wall + leaseMs }
 }
 
-/** True if, by both clocks, a call that starts now ends within the lease. Either clock may have stopped or jumped. */
+/** True if both clocks show that a call started now ends within the lease. Either clock may have stopped or jumped. */
 export function coversCall(term: Clocks, now: Clocks, callMs: number): boolean {
   return now.steady + callMs < term.steady && now.wall + callMs < term.wall
 }
 
 export const beats = 6
-/** Grace period in heartbeats: after an outage longer than this, other workers' calls are kept for the same time. */
+/** Number of heartbeats for which other workers' calls are kept after an outage that lasted longer than this. */
 const sparedBeats = 2
 
 /** Returns the time until which no worker is reaped: an outage that delayed our heartbeat may delay others too. */

@@ -91,7 +91,7 @@ export function readBalancePoints(db: Database, span: ZonedSpan) {
     .execute()
 }
 
-/** Reads the credits used in a span, by list and by price class, highest first. */
+/** Reads the credits used in a period, by list and by price class, highest first. */
 export async function readCosts(db: Database, span: ZonedSpan): Promise<readonly SpentRow[]> {
   // Calls are read once for both groupings, because a span may cover a year of calls.
   const { rows } = await sql<SpentRow>`

@@ -18,7 +18,7 @@ export interface Cost {
   readonly earlier: Peak
 }
 
-/** The two highest costs in a set. They are equal if the highest cost occurs twice. */
+/** The two highest costs in a set; equal if the highest cost occurs twice. */
 interface Peak {
   readonly first: number
   readonly second: number
@@ -54,7 +54,7 @@ export interface ReportedCosts extends Peak {
   readonly tried: boolean
 }
 
-/** Upper bounds on a call's cost: `alone` for a call that is sent alone, `among` for one of several calls. */
+/** Upper bounds on the cost of a call that is sent `alone`, or `among` other calls. */
 export type Bound = ReturnType<typeof boundOf>
 
 /** Bounds a call's cost. In a new class, the bound is twice the highest cost of all classes. */

@@ -18,7 +18,7 @@ import { type Books, readBooks, takeRuns } from './books.ts'
 import type { CallName, SettlementRules } from './settle.ts'
 import { readWaiting, type WaitingTask } from './waiting.ts'
 
-/** Number of failed attempts before a pause. Near the floor, every ledger change invalidates a decision. */
+/** Number of failed attempts before a pause. Near the floor, any change in the ledger invalidates a decision. */
 const mostTries = 12
 const contendedMs = 20
 
@@ -75,7 +75,7 @@ export interface Reserved {
   /** Tasks that no longer need a call: answered, reused, cancelled or unaffordable. */
   readonly gone: readonly number[]
   readonly reused: number
-  /** Tasks that are not due yet, or whose query is in flight. */
+  /** Tasks that are not due yet, or whose query has a call in flight. */
   readonly later: readonly number[]
   readonly deferral: Deferral | { readonly kind: 'no_lease' }
   /** Number of calls that the balance allows, or null if unknown. */
@@ -107,7 +107,7 @@ export function prepareAdmission(
   return { books, found, budgets, sorted, rules: rulesOf(spender, books) }
 }
 
-/** Decides which calls may be sent. `urgent` gives the number of more urgent tasks elsewhere, by priority. */
+/** Decides which calls may be sent. `urgent` maps each priority to the number of more urgent tasks elsewhere. */
 export function decideAdmission(
   inputs: ReturnType<typeof prepareAdmission>,
   urgent: ReadonlyMap<number, number>,
@@ -157,7 +157,7 @@ export interface Spender
   readonly monthOf: (time: number) => { month: string; ends: number }
   /** Marks of calls with an unconfirmed reservation. Such calls are never sent, even if the reservation was written. */
   readonly givenUp: Set<string>
-  /** Number of calls that the account had started at the last read. The number never decreases. */
+  /** Number of calls started by the account, as last read. The number never decreases. */
   readonly begun: { seq: number }
 }
 
@@ -185,10 +185,10 @@ export function reservationOf(spender: Spender, decision: DecidedAdmission) {
     /** False for a test account, because it has no floor. */
     counts: decision.rules.counts,
     most_in_flight: decision.rules.mostInFlight,
-    /** Expected unbilled decrease in the balance, in credits per call in flight. */
+    /** Credits that are expected to leave the balance unbilled, per call in flight. */
     external: admission.external,
     version: books.version,
-    /** True if other workers cannot invalidate the decision as long as the credits suffice. */
+    /** True if no other worker can invalidate the decision while the balance suffices. */
     steady: stops.length === 0 && cleared.length === 0 && isSteady(decision),
     state: stateOf(admission.account),
     stops,
@@ -238,7 +238,7 @@ function grantsOf({ admission, found }: DecidedAdmission) {
   }))
 }
 
-/** Returns new price classes. On an account with a floor, one call in each class is sent first, to learn its cost. */
+/** Returns the price classes with no known cost. On an account with a floor, each class starts with a single call. */
 function classesTried({ admission, books, rules }: DecidedAdmission): readonly string[] {
   if (!rules.counts) return []
   const names = new Set(admission.grants.map(({ class: name }) => name))
@@ -302,7 +302,7 @@ function isSteady({ admission, books, rules }: DecidedAdmission): boolean {
   )
 }
 
-/** Returns new values for the account, except its totals. An account changed in the meantime is not overwritten. */
+/** Returns new values for the account, except its totals. Changes made in the meantime are not overwritten. */
 function stateOf(account: Account) {
   return {
     drained_floor: account.drainedFloor,

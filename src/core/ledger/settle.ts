@@ -38,10 +38,10 @@ export type CallEnding =
     }
   /** The call may have been charged, so its credits stay reserved. */
   | { readonly kind: 'unknown' }
-  /** The call was provably never sent. */
+  /** The call was definitely not sent. */
   | { readonly kind: 'unsent' }
 
-/** Information from the API about the account itself, other than credits. */
+/** Information from the API about the account, except its credits. */
 export type Signal =
   | { readonly kind: 'key_refused'; readonly key: string }
   | { readonly kind: 'no_credit'; readonly seq: number; readonly startedAt: number }
@@ -52,8 +52,8 @@ export type Signal =
 export type Change = ReturnType<typeof noChange>
 
 /**
- * Changes that finished calls make to an account. All changes are sums or signals, which concurrent writes cannot
- * invalidate, so they are computed without locking the account.
+ * Changes that finished calls make to an account. Concurrent writes cannot invalidate these sums and signals, so the
+ * account need not be locked to compute them.
  */
 function noChange() {
   return {
@@ -61,11 +61,11 @@ function noChange() {
     in_flight: 0,
     uncertain: 0,
     used: 0,
-    /** Credits that count toward both the day and the month. */
+    /** Credits added to both the day's and the month's total. */
     day_spent: 0,
     newest: null as NewestBalance | null,
     least: null as number | null,
-    /** Credits used by answers without a balance. */
+    /** Credits used by answers that reported no balance. */
     untold: 0,
     prices: [] as readonly ReportedCosts[],
     refused_keys: [] as readonly string[],
@@ -91,7 +91,7 @@ export interface SlowDown {
   readonly started_at_ms: number
   /** Longest wait requested by a reply, or null if no reply requested a wait. */
   readonly wait_ms: number | null
-  /** True if a reply named no wait time, so that our own backoff also applies. */
+  /** True if a reply did not specify a wait time, so our own backoff also applies. */
   readonly unnamed: boolean
 }
 
@@ -126,7 +126,7 @@ function book(change: Change, { call, entry: { ending } }: FinishedCall): void {
     change.reserved -= bound
     change.in_flight -= 1
   } else if (!washed) change.uncertain -= bound
-  // When the call was given up, its bound was counted as spent, possibly on an earlier day.
+  // A call that was given up was already counted as spent, possibly on an earlier day.
   const counted = inFlight ? 0 : bound
   if (ending.kind === 'unknown') {
     if (inFlight || !washed) change.uncertain += bound
@@ -338,7 +338,7 @@ export interface Matched {
   readonly estimate?: number
 }
 
-/** Matches entries to the call rows. `matched` has one entry with new information for each call. */
+/** Matches entries to the call rows. `matched` contains only new information, once per call. */
 export function matchEntries(entries: readonly Entry[], calls: readonly OpenCall[]) {
   const rows = new Map(calls.map((row) => [row.id, row]))
   const known = entries.flatMap((entry): Matched[] => {
@@ -353,7 +353,7 @@ export function matchEntries(entries: readonly Entry[], calls: readonly OpenCall
   }
 }
 
-/** True if an entry belongs to a row. A restored database reuses ids, so the mark must match too. */
+/** True if an entry records the given call. A restored database reuses ids, so the mark must match too. */
 function isOf({ call, answer }: Entry, row: OpenCall): boolean {
   return call.mark === row.mark && (answer?.search?.queryId ?? row.query_id) === row.query_id
 }
@@ -361,15 +361,15 @@ function isOf({ call, answer }: Entry, row: OpenCall): boolean {
 /** False for an answer that was already recorded, for example because it was delivered twice. */
 function addsInformation({ entry, call }: Matched): boolean {
   if (call.outcome === null) return true
-  // The call was abandoned, so only an answer or a price adds information. The try was counted and the credits were
-  // written off, even if the call turns out never to have been sent.
+  // The call was abandoned, so only an answer or a price adds information. The attempt and its
+  // credits were already counted, even if the call was never sent.
   const answered = entry.effect.kind === 'answered'
   return call.outcome === 'unknown' && (answered || entry.ending.kind === 'settled')
 }
 
 /**
- * Estimates the cost of answers without a price: the decrease from the lowest known balance, minus the cost of other
- * calls. If no balance is known, the estimate is the reserved amount.
+ * Estimates the cost of answers without a price as the decrease from the lowest known balance, minus the cost of
+ * other calls. If no balance is known, the estimate is the reserved amount.
  */
 function estimatePrices(ended: readonly Matched[]): Matched[] {
   const reported = ended.flatMap(({ entry: { creditsRemaining } }) => creditsRemaining ?? [])
@@ -410,7 +410,7 @@ function signalsOf({ signal, answer }: Entry, call: OpenCall, key: string): Sign
   return [{ kind: 'slow_down', startedAt, waitMs: signal.waitMs }]
 }
 
-/** A task's next state, and the row version on which it is based. */
+/** Next state of a task, and the version of the row that was judged. */
 interface Judged extends ChangedTask {
   readonly version: string
 }
@@ -453,7 +453,7 @@ export function settlementOf(
 }
 
 /**
- * Builds a call's new row and adds the old row. If the stored row differs, the settlement is computed again.
+ * Returns a call's new row together with the old row. If the stored row differs, the settlement is computed again.
  * Nulls are omitted to save parsing in Postgres; most calls have no error, so their error fields are null.
  */
 function callRow({ entry, call, estimate }: Matched) {
@@ -499,7 +499,7 @@ function runChanges(matched: readonly Matched[]) {
   return [...sums.values()]
 }
 
-/** Returns the stops that a batch's replies cause. The statement that writes new stops also ends old stops. */
+/** Returns the stops that a batch's replies cause. The statement that stores new stops also lifts old stops. */
 function stopsOf(matched: readonly Matched[]): { reason: string; detail: string }[] {
   const first = (wanted: (signal: Entry['signal']) => boolean) =>
     matched.find(({ entry }) => wanted(entry.signal))?.entry

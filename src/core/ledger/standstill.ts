@@ -84,7 +84,7 @@ export async function leftUnaffordable(
   return left?.by ?? null
 }
 
-/** Reported balance, for display. The ledger itself uses the lower, provable balance. */
+/** Reported balance, for display. The ledger itself uses a provable lower bound. */
 export const shownBalance = sql<number | null>`(
   select least(a.obs_remaining, min(c.credits_remaining))::float8
   from calls c

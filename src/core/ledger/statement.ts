@@ -48,7 +48,7 @@ type WrittenEvent = Omit<StatementEvent, 'after' | 'at'> & {
 
 const unexplained = sql<boolean>`kind in ('perhaps_ours', 'others', 'top_up')`
 
-/** Reads sums and events in one statement, oldest first, because both need every paid call of the account. */
+/** Reads sums and events, oldest first, with one SQL statement, because both need all paid calls of the account. */
 export async function readStatement(db: Database, order: StatementOrder, by: Grouping) {
   const { rows } = await sql<{
     sums: readonly StatementRow[]
@@ -124,7 +124,7 @@ function chosen({ account, since, until, zone }: StatementOrder) {
     and (${until}::date is null or at < ${until}::date::timestamp at time zone ${zone}::text)`
 }
 
-/** Stores lines that can no longer change. Does nothing if a call in these lines is changing at the same time. */
+/** Stores lines that can no longer change. Does nothing if another transaction changes a call in these lines. */
 export async function storeStatement(db: Database): Promise<void> {
   try {
     await db

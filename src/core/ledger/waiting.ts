@@ -11,7 +11,7 @@ const mostAgain = 8
 /** Time limit for the last request for a lost answer. */
 const lastOneMs = 60_000
 
-/** Calls `c` with unreadable answers that account `a` may request again. The API charges only once. */
+/** True if account `a` may request the unreadable answer to call `c` again. The API charges only once. */
 const mayAskAgain = sql<boolean>`(
   c.outcome = 'unknown'
   and c.washed_at is null
@@ -24,8 +24,8 @@ const mayAskAgain = sql<boolean>`(
 )`
 
 /**
- * True if task `t` has a lost answer that may still arrive for account `a`. The answer may belong to another account
- * whose workers are expected to request it again.
+ * True if a lost answer for task `t` may still arrive, either for account `a` or for another account whose workers
+ * are expected to request the answer again.
  */
 const mayBeAnswered = sql<boolean>`(
   a.replay_ms is not null and exists (
@@ -128,7 +128,7 @@ export async function takeTurn(
   return rows.length > 0
 }
 
-/** Stores how long the API repeats an answer for the same idempotency key; null if it never does. */
+/** Stores how long the API repeats answers for an idempotency key, or null if it repeats no answers. */
 export async function saveReplay(
   db: Database,
   account: number,
@@ -193,8 +193,8 @@ const listBudget = sql`
     where o.list_id = l.id and date_trunc('month', o.run_date) = date_trunc('month', r.run_date)
   ) end`
 
-// True if a call is in flight for task `t` or for the same query with an answer that account `a` may
-// reuse, or if a lost answer may still arrive.
+// True if a call is in flight for task `t`, or for the same query if account `a` may reuse the answer,
+// or if a lost answer may still arrive.
 const isBusy = sql<boolean>`(
   exists (select from calls c where c.task_id = t.id and c.outcome is null)
   or exists (
@@ -212,7 +212,7 @@ const isBusy = sql<boolean>`(
 /** One row per existing task, or a single row if there are no tasks. */
 type WaitingRow = { readonly lease_live: boolean } & (WaitingTask | { readonly id: null })
 
-/** Reads the tasks to buy and the lease without locks, in one statement, so that both are consistent. */
+/** Reads the lease and the tasks to buy in one statement, so that both are consistent without locks. */
 export async function readWaiting(db: Database, wanted: WaitingOrder) {
   const { rows } = await sql<WaitingRow>`
     select

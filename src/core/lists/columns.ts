@@ -5,7 +5,7 @@ import { Misuse } from '../../base/errors.ts'
 export interface Columns {
   readonly query: number
   readonly others: readonly ListColumn[]
-  /** Minimum number of cells in a row with a query and all request parameters. */
+  /** Number of cells that a row needs for the query and all request parameters. */
   readonly needed: number
   readonly width: number
   /** Distinct header cells without a known meaning. */
@@ -82,7 +82,7 @@ function isNamed(cell: string, name: string): boolean {
   return cell.trim() === name.trim() || plainName(cell) === plainName(name)
 }
 
-/** Converts a number, as in `--column 2`, to an index. Returns undefined for a name. */
+/** Converts a number, as in `--column 2`, to an index. Returns undefined for a column name. */
 export function columnNumber(wanted: string | undefined): number | undefined {
   return wanted !== undefined && /^[1-9]\d{0,3}$/.test(wanted) ? Number(wanted) - 1 : undefined
 }
@@ -91,7 +91,7 @@ export function plainColumns(query: number, width: number): Columns {
   return { ...columnsOf(query, [], []), width }
 }
 
-/** True for the title of a block of related queries. A second cell may contain the heading of the block's numbers. */
+/** True for the title of a block of related queries. The second cell may be the heading of a column of numbers. */
 export function isTitle(cells: readonly string[]): boolean {
   return (
     cells.length <= 2 && blockTitles.has(plainName(cells[0] ?? '')) && !/\d/.test(cells[1] ?? '')
@@ -129,7 +129,7 @@ export interface ListColumn {
   readonly role: OtherRole
   readonly index: number
   readonly several: boolean
-  /** True for a tool's column. Its numbers may be invalid, but its languages and countries must be known. */
+  /** True for a tool's column, which may have invalid numbers, but no unknown languages or countries. */
   readonly tool?: boolean
   /** True if the user specified the meaning of the column. */
   readonly asked?: boolean
@@ -169,7 +169,7 @@ từ khóa, cụm từ tìm kiếm, kata kunci, kueri, kueri teratas, kueri popu
 الكلمة الرئيسية, كلمة رئيسية, الكلمات الرئيسية, طلبات البحث, מילת מפתח, שאילתה, שאילתות, कीवर्ड, کلمه کلیدی
 `
 
-/** Our own column names for roles with more than one accepted name. */
+/** Our own column names, for roles with several accepted names. */
 const otherNames: Partial<Record<OtherRole, string>> = {
   location: 'location, place',
   tags: 'tags, tag',
@@ -236,7 +236,7 @@ const toolColumns: readonly (readonly [OtherRole, ...RegExp[]])[] = [
   ],
 ]
 
-/** Finds columns of known tools for roles that have no column yet. */
+/** For roles without a column, tries the column names of known tools. */
 function findToolColumns(
   cells: readonly string[],
   query: number,

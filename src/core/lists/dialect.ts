@@ -107,7 +107,7 @@ function singleColumn(header: HeaderRow, trials: readonly Trial[], wanted: Wante
   )
 }
 
-/** Returns the trial without a delimiter or, if there is no such trial, the trial with the typed delimiter. */
+/** Returns the trial without a delimiter. If there is none, returns the trial with the user's delimiter. */
 function tryNone(trials: readonly Trial[]): Trial {
   const trial = trials.find(({ delimiter }) => delimiter === null) ?? trials[0]
   if (trial === undefined) throw new Error('expected a trial, got none')
@@ -193,7 +193,7 @@ interface Place {
   readonly trial: Trial
   readonly at: number
   readonly row: TrialRow
-  /** Width of each line above the row, up to the last filled cell. */
+  /** Number of cells in each line above the row, up to the last filled cell. */
   readonly above: readonly number[]
 }
 
@@ -221,7 +221,7 @@ function candidateAt(place: Place, { shown, column, delimiter }: Wanted) {
   const none = trial.delimiter === null && delimiter !== undefined
   if (none && !named && above.length > 0) return undefined
   if (column === undefined && isTitle(cells)) return titleAt(place)
-  // A line with names and figures may be a header or a row, and a column number does not show which.
+  // If a column is given by number, a line with names and figures may be a header or a row.
   if (number !== undefined && (!looksLikeHeader(trial, at) || cells.some(isFigure)))
     return undefined
   const reading = readHeader(cells, column)
@@ -229,16 +229,16 @@ function candidateAt(place: Place, { shown, column, delimiter }: Wanted) {
   if (reading.kind === 'unclear') {
     const lines = above.length === 0 ? '' : ', or use --delimiter none if each line is one query'
     throw new Misuse(
-      `${placeOf(shown, row)}: ${reading.problem}; choose one with --column and its number${lines}`,
+      `${placeOf(shown, row)}: ${reading.problem}; choose a column by number with --column${lines}`,
     )
   }
   const { columns } = reading
-  // A single word directly below another line may be a query, such as "keyword".
+  // A single word, such as "keyword", directly below another line may be a query.
   if (columns.width === 1 && !row.begins && !named) return undefined
   const fit = fitOf(trial, at, columns.width)
   // If a row were read as the header, the row and the lines above it would be lost.
   const clear = named || isClear(place, { fit, numbered: number !== undefined })
-  // A column given by number may be unnamed, so a record among equally wide rows is a row, not the header.
+  // If the column is given by number, a record among rows of the same width is a data row, not the header.
   const among =
     above.some((width) => width > 1 && width >= filledWidth(cells)) &&
     !isClear(place, { fit, numbered: true })
@@ -246,7 +246,7 @@ function candidateAt(place: Place, { shown, column, delimiter }: Wanted) {
   return { trial, at, row, columns, fit, clear, among }
 }
 
-/** Reads the title of a block of related queries as a header. The rows below the title contain numbers. */
+/** Treats the title of a block of related queries as a header. The rows below the title contain numbers. */
 function titleAt({ trial, at, row, above }: Place) {
   const below = trial.rows.slice(at + 1)
   const end = below.findIndex(({ begins }) => begins)
@@ -297,7 +297,7 @@ function startsNumbers(trial: Trial, at: number, index: number): boolean {
 
 const code = /^[a-z]{2}$/
 
-/** True for a record with a figure, a code above other codes, or a cell that is repeated in a row below. */
+/** True if a record contains a figure, a code above other codes, or a cell that a later row repeats. */
 function isClearlyRow(trial: Trial, at: number): boolean {
   const [first = [], ...rows] = rowsFrom(trial, at)
   if (first.some((_, index) => startsNumbers(trial, at, index))) return false
@@ -327,7 +327,7 @@ function refuseNames(trial: Trial, shown: string, number: number): void {
   )
 }
 
-/** True if most rows repeat the supposed column name, which is then a label in each row, such as "q". */
+/** True if most rows repeat the supposed column name, such as "q", which is then only a label. */
 function comesAgain({ rows }: Trial, at: number, reading: ReturnType<typeof readHeader>): boolean {
   if (reading.kind !== 'columns') return false
   const header = rows[at]?.cells ?? []
@@ -336,7 +336,7 @@ function comesAgain({ rows }: Trial, at: number, reading: ReturnType<typeof read
   return others.filter(({ cells }) => cells[query] === header[query]).length * 2 > others.length
 }
 
-/** True for a record with a known column name, or with a word above numbers, URLs or similar data. */
+/** True if a record contains a known column name, or a word above a column of numbers, URLs or similar data. */
 function looksLikeHeader(trial: Trial, at: number): boolean {
   const { rows } = trial
   const cells = rows[at]?.cells ?? []
@@ -365,7 +365,7 @@ function isName(cell: string): boolean {
   return !isNumber(cell) && !isGap(cell)
 }
 
-/** True for a number, except for years, which may be column names. */
+/** True for numbers other than years, which may be column names. */
 function isFigure(cell: string): boolean {
   return isNumber(cell) && !/^\s*20\d\d\s*$/.test(cell)
 }
@@ -378,7 +378,7 @@ function filledWidth(cells: readonly string[]): number {
 type Trial = ReturnType<typeof tryOut>
 type TrialRow = Trial['rows'][number]
 
-/** Returns the typed delimiter or, by default, all common delimiters. */
+/** Returns the given delimiter or, by default, all common delimiters. */
 export function wantedDelimiters(typed: string | undefined): readonly (string | null)[] {
   if (typed === undefined) return [...Object.values(delimiterNames), null]
   if (typed.toLowerCase() === 'none') return [null]
@@ -426,7 +426,7 @@ function isProse(rows: readonly (readonly string[])[]): boolean {
   return rows.every((cells) => cells.slice(1).every((cell) => cell.startsWith(' ')))
 }
 
-/** True if a delimiter that is not punctuation splits this share of the rows into the same number of cells. */
+/** True if the delimiter splits this share of the rows into equally many cells, and is not just punctuation. */
 export function divides({ delimiter, rows }: Trial, share = 0.5): boolean {
   const width = widthOf(rows)
   if (delimiter === null || width < 2) return false

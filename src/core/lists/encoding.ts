@@ -55,7 +55,7 @@ function isUtf32(head: Buffer): boolean {
   return groups > 1 && Math.max(little.length, big.length) > groups * 0.9
 }
 
-/** True for UTF-8 with invalid bytes. Other encodings rarely form UTF-8 sequences. One bad byte is tolerated. */
+/** True for UTF-8 with invalid bytes. Other encodings rarely produce UTF-8 sequences. One bad byte is tolerated. */
 function isBrokenUtf8(head: Buffer): boolean {
   let good = 0
   let bad = 0
@@ -100,8 +100,8 @@ function canonicalLabel(name: string): string {
 }
 
 /**
- * Detects UTF-16 without a byte order mark: nearly all zero bytes, such as those of line ends, are on the same side of
- * a byte pair, and few byte pairs consist of two printable characters.
+ * Detects UTF-16 without a byte order mark. Nearly all zero bytes (for example, in line ends) are on the same side of a
+ * byte pair, and few byte pairs consist of two printable characters.
  */
 function wideLabel(head: Buffer): string | undefined {
   if (!head.includes(0)) return undefined
@@ -123,7 +123,7 @@ function isPrintable(byte: number): boolean {
   return byte >= 0x20 && byte < 0x7f
 }
 
-// Names of encodings in the detector that differ from the names in the platform's decoders.
+// Encoding names that differ between the detector and the platform's decoders.
 const aliases: Readonly<Record<string, string>> = {
   'UTF-8-SIG': 'utf-8',
   GB2312: 'gb18030',
@@ -260,7 +260,7 @@ function lineEnds(text: Buffer): number {
 const lf = 10
 export const cr = 13
 
-/** Returns the offset after the last line end, or 0. Ignores a trailing CR, which may be the first half of CRLF. */
+/** Returns the offset after the last line end, or 0 if there is none. Ignores a trailing CR, which may start a CRLF. */
 export function lastLineEnd(bytes: Buffer): number {
   const usable = bytes[bytes.length - 1] === cr ? bytes.length - 1 : bytes.length
   if (usable === 0) return 0

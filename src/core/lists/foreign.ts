@@ -73,7 +73,7 @@ export function refuseForeign(head: Buffer, shown: string, options: ReadOptions)
     `expected a list of queries in ${shown}, got ${what} (it begins with ${show(first)})`
   if (options.numbering === undefined && isNumbered(lines)) {
     throw new Misuse(
-      `${got('a list with numbers or bullets')}; use --numbering strip to buy the queries without them, or --numbering keep if they are part of each query`,
+      `${got('a list with numbers or bullets')}; use --numbering strip to remove them, or --numbering keep if they are part of each query`,
     )
   }
   const found = formats.find(
@@ -116,7 +116,7 @@ function isNumbered(lines: readonly string[]): boolean {
   return Math.max(bullets, counted, rising + 1) >= lines.length * 0.8
 }
 
-// Column names that nobody would use as a query.
+// Column names that are not plausible queries.
 const headings: ReadonlySet<string> = new Set(
   `phrase, phrases, suggestion, suggestions, text, title, name, topic, topics, value, values, item, items, word, words, prompt, prompts, question, questions, string, strings, input, list, begriff, begriffe, wort, wörter, mot, frase, frases, términos, expression, expressions, keyphrase, keyphrases,
 keyword phrase, keyword phrases, keyword list, target keyword, target keywords, focus keyword, main keyword,
@@ -129,7 +129,7 @@ website, domain, domains, phone, address, id`
     .map((name) => plainName(name)),
 )
 
-// Headings in languages that write "list of keywords" as one word.
+// Headings with the word "keyword" in languages with few or no spaces.
 const longHeading =
   /^\P{P}{0,6}(?:キーワード|検索語|検索ワード|关键[词字]|關鍵[詞字]|搜索词|키워드|검색어)\P{P}{0,6}$/u
 

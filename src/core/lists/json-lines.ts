@@ -40,7 +40,7 @@ function isObject(value: unknown): value is object {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
-/** A bare string becomes the field that `query` names. */
+/** Treats a bare string as the field that `query` names. */
 function fieldsOf(value: unknown, query?: string): ReadonlyMap<string, unknown> {
   if (typeof value === 'string' && query !== undefined) return new Map([[query, value]])
   return new Map(isObject(value) ? Object.entries(value) : [])

@@ -42,7 +42,7 @@ export async function odsSheets(archive: Archive): Promise<readonly Sheet[]> {
   return sheets
 }
 
-/** Limit for repeated rows and cells, except blanks, which fill a sheet to its end. */
+/** Maximum repeat count of a row or cell, except blanks, which fill the rest of a sheet. */
 const mostRepeats = 10_000
 
 class RowReader implements XmlReader {
@@ -129,7 +129,7 @@ function repeatsOf(attributes: Attributes, of: 'rows' | 'columns', isBlank: bool
   const repeats = Number(attributes[`table:number-${of}-repeated`] ?? 1)
   if (isBlank || repeats <= mostRepeats) return repeats
   throw new Misuse(
-    `expected a spreadsheet whose rows and cells are repeated at most ${mostRepeats} times, got ${repeats} times; save the sheet as CSV`,
+    `expected at most ${mostRepeats} repetitions of a row or cell, got ${repeats}; save the sheet as CSV`,
   )
 }
 
@@ -146,7 +146,7 @@ function shownIn(cell: Attributes, text: string, dates: ReadonlySet<string | und
   }
   if (text !== '') return text
   if (cell['office:string-value'] !== undefined) return cell['office:string-value']
-  // A formula without a stored value is shown, so that its row is not silently skipped.
+  // A formula without a stored value is shown as text, so that its row is not silently skipped.
   return cell['table:formula'] !== undefined && cell['office:value-type'] === undefined
     ? '=(…)'
     : ''

@@ -177,7 +177,7 @@ interface Judged {
 
 type OneOrMore<T> = readonly [T, ...T[]]
 
-/** The `--sheet` value that reads all tables, unless a table has this name. */
+/** The `--sheet` value for all tables. A table with this name takes precedence. */
 const everyTable = 'all'
 
 export function meansEvery(sheet: string | undefined): boolean {
@@ -199,7 +199,7 @@ async function chooseTables(
   const unknown = visible.filter(({ kind }) => kind === 'unknown')
   const others = await judgeAll(unknown, choice)
   const [list, another] = lists
-  // A single list is not checked here, because reading it may require flags.
+  // The only list is not judged here, because flags may be needed to read it.
   if (others.length === 0 && list !== undefined && another === undefined) return [list]
   const [first, ...more] = [...(await judgeAll(lists, choice)), ...others]
   if (first === undefined) throw noTable(tables, shown, 'a table with a query column')
@@ -292,7 +292,7 @@ async function judge(table: Table, { opened, options }: Choice): Promise<Judged 
   }
 }
 
-// Names of the first column in exported tables that contain no queries.
+// Names of the first column in exported tables without queries.
 const otherTables: ReadonlySet<string> = new Set(
   'filter,filters,filtre,filtres,filtro,filtros,filtr,filtry,suodatin,фильтр,фільтр,フィルタ,フィルタ名,필터,过滤器,篩選器,search appearance,darstellung in der suche,apparence dans les résultats de recherche,aspecto de la búsqueda,aspetto nella ricerca,page,pages,top pages,date,dates,device,devices,country,countries,setting,settings,legend,readme,about,row labels,zeilenbeschriftungen,étiquettes de lignes,etiquetas de fila,etichette di riga,rótulos de linha,rijlabels,metric,metrics,kpi,kennzahl,statistic,measure'.split(
     ',',

@@ -74,7 +74,7 @@ export async function openList(source: Source, typed: ReadOptions, known?: Colum
       ...contentNotice(rows, dialect),
     ],
     pieces: readAll(source, decode(all, encoding, source), reader),
-    /** After the last piece, returns new findings if the list must be read again with them, or null. */
+    /** Call after the last piece. Returns findings with which the list must be read again, or null. */
     again: () => {
       const last = reader.survey.verdict()
       return sameFindings(verdict, last) ? null : last
@@ -82,7 +82,7 @@ export async function openList(source: Source, typed: ReadOptions, known?: Colum
   }
 }
 
-/** Columns of labels, such as "high" and "low", score lower. */
+/** Score that columns of labels ("high", "low") do not exceed. */
 const likelyScore = 0.6
 
 function contentNotice(
@@ -247,7 +247,7 @@ function createHeaderJudge(shown: string, { header, columns }: Header, options: 
   const known = header.length === 0 ? [] : [now]
   const names = new Set(header.map(plainName).filter((name) => name !== ''))
 
-  /** This method must be fast, because it is called for every record. For nearly all rows, the first cell is enough. */
+  /** This method is called for every record, so it must be fast. For nearly all rows, comparing one cell suffices. */
   return (cells: readonly string[], blankBefore: boolean, line: number): RowOrHeader => {
     const marked = cells[0]?.charCodeAt(0) === mark
     const begins = blankBefore || marked
@@ -259,7 +259,7 @@ function createHeaderJudge(shown: string, { header, columns }: Header, options: 
     if (!begins || options.header === false) return 'row'
     if (isTitle(now.header)) return isTitle(bare) ? now.columns : 'row'
     if (now.columns.width > 1) return judgeNames(bare, line)
-    // Below a blank line, the word "keyword" may be a query. A byte order mark means a new file with its own header.
+    // Below a blank line, the word "keyword" may be a query. A byte order mark begins a new file with its own header.
     return marked && bare.length === 1 && namesQueries(bare[0]) ? now.columns : 'row'
   }
 

@@ -1,4 +1,4 @@
-// Splits text into records, and counts the lines of the records.
+// Splits text into records, and counts their lines.
 
 import { CsvError, parse } from 'csv-parse/sync'
 import { Misuse } from '../../base/errors.ts'
@@ -20,7 +20,7 @@ interface Records {
   readonly bytes: Buffer
 }
 
-// Maximum row length in bytes. Rows in real exports are shorter.
+// Maximum row length in bytes, longer than any row in a real export.
 const longestRecord = 1024 * 1024
 
 /** Delimiter for "one query per line": a character that never occurs in a list. */
@@ -199,7 +199,7 @@ function parseQuoted(bytes: Buffer, delimiter: string): readonly CutRecord[] | n
     parse(bytes, {
       delimiter,
       relax_column_count: true,
-      // The parser looks for each record delimiter at every character, so it gets only the delimiters that may occur.
+      // The parser checks every character for each record delimiter, so only delimiters that may occur are passed.
       record_delimiter: bytes.includes(cr) ? ['\r\n', '\n', '\r'] : ['\n'],
       on_record: (cells: string[], { bytes: end }) => {
         found.push({ cells, end })

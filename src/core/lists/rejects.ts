@@ -18,7 +18,7 @@ export function rejectsPath(list: string, sheet: string | null = null): string {
   return join(dirname(list), `${basename(list, extname(list))}${table}${rejectsEnding}`)
 }
 
-/** Never replaces an unrelated file. Returns the reason if the lines cannot be written. */
+/** Writes rejected lines, but not over an unrelated file. If this fails, returns the reason. */
 export async function writeRejects(
   path: string,
   pages: AsyncIterable<readonly Rejection[]>,

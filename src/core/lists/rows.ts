@@ -42,7 +42,7 @@ export interface ListedQuery {
   readonly weight: number | null
   readonly target: string | null
   readonly tags: readonly string[]
-  /** Cost per click and difficulty, as the tool that created the list reports them. */
+  /** Cost per click and difficulty, from the tool that created the list. */
   readonly cpc: number | null
   readonly difficulty: number | null
   /** Interval in days for nightly runs, and maximum age of a reused answer; null if the row sets no value. */
@@ -64,10 +64,10 @@ type About = Omit<ListedQuery, 'line' | 'id' | 'key' | 'query' | 'given'>
 const totals =
   'total|totals|grand total|totaal|gesamt|summe|totale|totali|totalt|łącznie|razem|suma|toplam|celkem|итого|всего|合計|合计|總計|합계|총계'
 const total = new RegExp(`^(?:${totals})\\s?(?:[:：]| - |$)`, 'iu')
-// Most queries start with another letter, so comparing one letter usually avoids the slow pattern match.
+// Most queries start with a different letter, so comparing one letter usually avoids the slow pattern match.
 const firstLetters = new Set(totals.split('|').map((word) => word.slice(0, 1)))
 
-// Labels of the last line of a pivot table in spreadsheets. In a list with one column, other words for totals may be
+// Labels of the last line in a spreadsheet pivot table. In a list with one column, other words for totals may be
 // queries.
 const grandTotals = new Set(
   'Grand Total|Gesamtergebnis|Total général|Total general|Totale complessivo|Total Geral|Eindtotaal|Suma końcowa|Общий итог|総計|总计|總計|총합계'.split(
@@ -93,7 +93,7 @@ export class Rows {
   readonly #readRequests: ReturnType<typeof createRequestReader>
   readonly #columns: ReadonlyMap<string, ListColumn>
   readonly #tagColumns: readonly number[]
-  /** Attributes shared by all queries; null if a column sets attributes. */
+  /** Attributes of all queries if no column sets attributes; otherwise null. */
   readonly #same: Checked<About> | null
 
   constructor(columns: Columns, { ignored, decimals }: ColumnFindings, options: ReadOptions) {
@@ -165,7 +165,7 @@ export class Rows {
     return own.length === 0 ? tags : [...new Set([...tags, ...own])]
   }
 
-  /** An invalid number in a tool's column is ignored. */
+  /** Ignores invalid numbers in a column from a tool. */
   #weight(cells: readonly string[]): Checked<number | null> {
     const column = this.#columns.get('weight')
     if (column === undefined) return none
@@ -207,7 +207,7 @@ function raggedness(cells: readonly string[], columns: Columns): string | undefi
   return `${counted}, but the header has ${columns.width}`
 }
 
-/** Returns the start of a line in a form that can be stored. */
+/** Truncates a line, and replaces characters that cannot be stored. */
 export function contentOf(text: string): string {
   return text.slice(0, 500).toWellFormed().replaceAll('\u0000', '\ufffd')
 }
@@ -215,7 +215,7 @@ export function contentOf(text: string): string {
 type RequestRole = (typeof requestRoles)[number]
 type Requested = Omit<Query, 'q'> & { readonly tail: string }
 
-// Most lists have fewer combinations of places, languages and devices than this.
+// More combinations of places, languages and devices than most lists have.
 const mostRequests = 10_000
 
 // A line that yields more queries than this must be a mistake. All queries from one line are in memory at once.

@@ -69,7 +69,7 @@ export async function* sheetLines(
 
 const firstRows = 100
 
-/** The rows of a sheet that have not been written yet. */
+/** Buffers the rows of a sheet until they are written. */
 export class SheetRows {
   #rows: { readonly row: number; readonly cells: readonly (string | undefined)[] }[] = []
   /** Rows are padded to this width, because a header with merged cells must be as wide as the rows below it. */

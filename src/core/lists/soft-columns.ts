@@ -13,7 +13,7 @@ import {
   readNumber,
 } from './values.ts'
 
-/** Columns whose contents do not fit their names, and the decimal signs of the other columns. */
+/** Columns that are ignored because of their contents, and the decimal signs of the other columns. */
 export interface ColumnFindings {
   /** Reasons why columns are ignored, by column index. */
   readonly ignored: ReadonlyMap<number, string>
@@ -75,7 +75,7 @@ function spelled({ ignored, decimals }: ColumnFindings): string {
   return JSON.stringify([[...ignored.keys()], [...decimals].filter(([at]) => !ignored.has(at))])
 }
 
-/** Expected contents of columns, by role. The other examined columns hold numbers. */
+/** Expected contents of columns, by role. Examined columns with other roles hold numbers. */
 const contents: Partial<Record<ListColumn['role'], Content>> = {
   priority: { kind: 'priority from 1 to 9', fits: (cell) => checkPriority(cell).ok },
   every: { kind: 'known interval', fits: (cell) => checkEvery(cell).ok },

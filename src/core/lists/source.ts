@@ -31,7 +31,7 @@ const folder = 'a folder; specify its files, such as inputs/*.csv'
 export async function openFile(path: string, shown: string): Promise<Source> {
   // Checks the file before opening it, because opening and closing a pipe would make its writer lose data.
   refuseOthers(await stat(path).catch(failed(shown)), shown)
-  // If a pipe has replaced the file in the meantime, a blocking open would hang forever.
+  // If the file has since been replaced with a pipe, a blocking open would hang forever.
   const flags = constants.O_RDONLY | constants.O_NONBLOCK
   const handle = await open(path, flags).catch(failed(shown))
   try {

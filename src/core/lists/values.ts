@@ -35,7 +35,7 @@ export function isBlank(cells: readonly string[]): boolean {
 /** Spec gap 4.1: the API documents no maximum length of a query. */
 const longestText = 2048
 
-// Common servers and the bundled service accept 16 KB, which also has to hold the longest place.
+// Common servers and the bundled service accept up to 16 KB, including the longest place.
 const longestSent = 14_000
 
 const longestName = 200
@@ -64,7 +64,7 @@ export function bad(reason: string): { readonly ok: false; readonly reason: stri
   return { ok: false, reason }
 }
 
-/** Returns the text of a query as it is sent. */
+/** Returns the query text that will be sent. */
 export function checkText(given: string, formulas: 'keep' | 'refuse' = 'refuse'): Checked<string> {
   if (control.test(given)) return bad('a control character in the query')
   const text = canonicalText(given)
@@ -95,7 +95,7 @@ export function checkPlace(given: string): Checked<string | null> {
   return good(text === '' ? null : text)
 }
 
-/** Checks a place in a column that the user did not map, and that may also contain ranks and gaps. */
+/** Checks a place in an unmapped column, which may also contain ranks and gaps. */
 export function namedPlace(given: string): Checked<string | null> {
   if (isGap(given)) return good(null)
   return isNumber(given) ? bad('location is a number instead of a name') : checkPlace(given)
@@ -109,7 +109,7 @@ export function checkLanguage(given: string): Checked<string | null> {
   return checkCode(given, /^[A-Za-z]{2,3}(?:-[A-Za-z0-9]{2,8})*$/, reason)
 }
 
-/** The API accepts upper and lower case, but no three-letter codes. */
+/** The API accepts upper and lower case, but only two-letter codes. */
 export function checkCountry(given: string): Checked<string | null> {
   return checkCode(given, /^[A-Za-z]{2}$/, 'gl is not a two-letter country code such as "us"')
 }
@@ -381,7 +381,7 @@ function* languageNames(): Generator<CodeName> {
   const kinds = [...codes.map((code) => [code, code] as const), ...languageKinds]
   yield ['tagalog', 'fil']
   yield* shownNames(kinds, { type: 'language', languageDisplay: 'standard' })
-  // Only variants have other names in the dialect style: "American English" instead of "English (United States)".
+  // The dialect style renames only variants: "American English" instead of "English (United States)".
   yield* shownNames(languageKinds, { type: 'language', languageDisplay: 'dialect' })
 }
 
@@ -403,7 +403,7 @@ export function languageCode(text: string): string | undefined {
   if (/^[A-Za-z]{2,3}$/.test(first) && parts) {
     const code = Intl.getCanonicalLocales(first)[0] ?? first
     const kept = code === first.toLowerCase() && more.length > 0 ? first : code
-    // Thousands of codes have no name, and are never used in lists.
+    // The thousands of codes without a name never occur in lists.
     if (englishLanguages.of(code) !== undefined) return [kept, ...more].join('-')
   }
   return languages.get(nameKey(trimmed))

@@ -121,7 +121,7 @@ function asTyped(value: string): string {
   return value.length > 16 ? String(Number(Number(value).toPrecision(15))) : value
 }
 
-/** True for a format that shows part of a date or time. Ignores quoted words and colors. */
+/** True if a number format contains part of a date or time. Quoted text and color codes are ignored. */
 function showsDate(format: string): boolean {
   return /[dmyhs]/i.test(format.replace(/"[^"]*"|\\.|\[(?!h+\]|m+\]|s+\])[^\]]*\]|general/gi, ''))
 }
@@ -173,7 +173,7 @@ function createReader(texts: readonly string[], formats: readonly NumberFormat[]
 
 function shownIn({ kind, format, value, formula }: Cell, texts: readonly string[]): string {
   if (kind === 's') return texts[Number(value)] ?? ''
-  // A formula without a stored value is shown, so that its row is not silently skipped.
+  // A formula without a stored value is shown as text, so that its row is not silently skipped.
   if (value === '' && formula !== null && kind === 'n') {
     return formula === '' ? '=(…)' : `=${formula}`
   }
@@ -182,7 +182,7 @@ function shownIn({ kind, format, value, formula }: Cell, texts: readonly string[
   return kind === 'inlineStr' || kind === 'str' ? unescaped(value) : value
 }
 
-/** Formats a spreadsheet date. The typed text, such as "may 1", is no longer in the file. */
+/** Formats a spreadsheet date. The text that was typed, such as "may 1", is not in the file. */
 export function dateOf(days: number): string {
   const date = new Date(Math.round((days - 25_569) * 86_400_000))
   return Number.isNaN(date.getTime()) ? String(days) : date.toISOString().slice(0, 19)

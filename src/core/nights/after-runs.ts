@@ -14,7 +14,7 @@ export type AfterRuns = (
 
 export const closeAndJudge: AfterRuns = ({ db }, report) => endRuns(db, report)
 
-/** Stores the sums for the next ended day. Storing a large day takes seconds, and must not delay the end of a list. */
+/** Stores one more day's sums, which takes seconds for a large day and must not delay the end of a list. */
 export const addUpDay: AfterRuns = async (mill, report) => {
   if (!(await anyUnfinished(mill.db))) return
   await besideWork(mill, async (db) => {

@@ -5,7 +5,7 @@ export interface RunAnswer {
   readonly q: string
   /** Numbers of the pages at positions 1 to 10, best position first. */
   readonly pages: readonly number[]
-  /** Share of the top ten on domains of another country; null if no country was requested. */
+  /** Share of top ten results on other countries' domains; null if no country was requested. */
   readonly foreign: number | null
   readonly earlier: readonly EarlierAnswer[]
 }
@@ -29,11 +29,11 @@ export interface Doubt {
   readonly score: number
 }
 
-/** Minimum number of queries, because pages shared by fewer queries prove little. */
+/** Minimum number of queries; pages shared by fewer queries prove little. */
 const leastQueries = 5
 /** Minimum number of changed answers; fewer answers do not prove that an older day was copied. */
 const leastChanged = 8
-/** Score at or above which an answer has almost nothing in common with the previous answer. */
+/** Minimum score of an answer that has almost nothing in common with the previous answer. */
 const allNew = 0.9
 
 export function scoreAnswers(answers: readonly RunAnswer[]) {
@@ -73,8 +73,8 @@ export function figuresOf(scored: readonly ScoredAnswer[]) {
 }
 
 /**
- * Finds answers that can't belong to their query, regardless of the run's other answers. These answers show other
- * queries' results and almost nothing of the query's earlier results, or repeat a page in at least half of their
+ * Finds answers that can't belong to their query, regardless of the run's other answers. Each of these answers shows
+ * other queries' results and almost none of its own query's earlier results, or repeats a page in at least half of its
  * positions.
  */
 export function findDoubts(scored: readonly ScoredAnswer[]): readonly Doubt[] {
@@ -107,7 +107,7 @@ function isSettled({ pages, earlier }: RunAnswer): boolean {
 }
 
 /**
- * Number of positions by which the pages of the top ten moved, divided by the maximum. A missing page is treated as one
+ * Total number of positions that the top ten pages moved, divided by the maximum. A missing page is treated as one
  * position below the last position that both answers cover. Returns null if one of the answers has no results.
  */
 function turnoverBetween(before: readonly number[] | undefined, now: readonly number[]) {
@@ -140,7 +140,7 @@ function countHolders(answers: readonly RunAnswer[]) {
   return { holders, queries: shown.size }
 }
 
-/** Maps the first pages of each query's last trusted answer to the query's new answer. Shared pages map to null. */
+/** Maps the first pages of a query's last trusted answer to its new answer, or to null if other queries share them. */
 function ownersOf(answers: readonly RunAnswer[]): ReadonlyMap<string, RunAnswer | null> {
   const owners = new Map<string, RunAnswer | null>()
   for (const answer of answers) {
@@ -164,7 +164,7 @@ function signatureOf(pages: readonly number[]): string | null {
   return pages.length < leastQueries ? null : pages.slice(0, 3).join(' ')
 }
 
-/** Highest share of changed answers that may be copies, because they exactly match one earlier day's answers. */
+/** Highest share of changed answers that exactly match one earlier day's answers, and may therefore be copies. */
 function staleness(answers: readonly RunAnswer[]): number | null {
   const days = new Map<number, { changed: number; back: number }>()
   for (const { pages, earlier } of answers) {
@@ -178,7 +178,7 @@ function staleness(answers: readonly RunAnswer[]): number | null {
       days.set(day, sums)
     }
   }
-  // The number of changed answers is increased by two, because a few answers may match an earlier day by chance.
+  // Two is added to the number of changed answers, because a few answers may match an earlier day by chance.
   const shares = [...days.values()]
     .filter(({ changed }) => changed >= leastChanged)
     .map(({ changed, back }) => back / (changed + 2))

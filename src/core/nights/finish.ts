@@ -23,7 +23,7 @@ const archivedDays = all.selectFrom('archived_days').select('archived_days.run_d
 interface FinishOptions {
   readonly since?: string | undefined
   readonly report?: (day: string, left: number) => void
-  /** If aborted, no further day is started. */
+  /** If the signal is aborted, no further day starts. */
   readonly signal?: AbortSignal
 }
 
@@ -98,7 +98,7 @@ async function readKeywordDays(db: Database) {
 /** Stores a day's keywords. Returns false if the day changed, or if another process is storing the day. */
 async function storeKeywords(db: Database, finish: number, day: string): Promise<boolean> {
   const store = async (trx: Database) => {
-    // A change to the day deletes this row. The change therefore waits for this transaction, or this transaction fails.
+    // Changes to the day delete this row, so either they wait for this transaction or this transaction fails.
     const found = await trx
       .selectFrom('finished_days')
       .select('id')
@@ -167,7 +167,7 @@ async function throwAway(db: Database): Promise<void> {
   }
 }
 
-/** Inserts a row that any later change to the day deletes. Returns null if another process is storing the day. */
+/** Inserts a row, which is deleted if the day's data changes. Returns null if another process is storing the day. */
 async function beginFinish(db: Database, day: string): Promise<number | null> {
   const begun = await db
     .insertInto('finished_days')
@@ -178,7 +178,7 @@ async function beginFinish(db: Database, day: string): Promise<number | null> {
   return begun?.id ?? null
 }
 
-/** Waits for writers that may not have seen the inserted row. A writer locks its transaction id until it ends. */
+/** Waits for writers that may not have seen the inserted row. Active writers hold a lock on their transaction id. */
 async function othersEnded(db: Database): Promise<boolean> {
   const { rows } = await sql<{ id: string }>`
     select transactionid::text as id

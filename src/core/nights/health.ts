@@ -83,7 +83,7 @@ export async function readNight(db: Database, run: number): Promise<JudgedNight>
   return only(await readRows<JudgedNight>(db, 'read_night', parameters))
 }
 
-/** Figures of up to fourteen normal runs before a run, newest first, back to the last new normal at most. */
+/** Figures of up to fourteen earlier normal runs, newest first, but none from before the last new normal. */
 export function usualNights(list: Expression<number>, run: Expression<number>) {
   return sql<NightFigures>`
     select ${figureColumns}
@@ -115,7 +115,7 @@ const figureColumns = sql`
   health.minutes, health.paused_minutes, health.workers, health.compared, health.turnover, health.turnover_newest,
   health.sameness, health.repeats, health.foreign_share, health.stale`
 
-// A cancelled run or a run without answers shows neither normal values nor a change in them.
+// Runs that were cancelled or have no answers are not used to find normal or changed values.
 const hasFigures = sql<boolean>`(usual.state = 'done' and health.answered + health.unreadable > 0)`
 
 export type NightsBefore = Awaited<ReturnType<typeof readNightsBefore>>
@@ -142,7 +142,7 @@ const chunkSize = 500
 /** Number of older answers to read per query; higher in the first chunk, to detect copies of last week's answers. */
 const history = { first: 12, rest: 4 }
 
-/** Answers with results that a run bought, each with older answers to the same query. */
+/** Reads a run's purchased answers that have results, each with older answers to its query. */
 export async function readRunAnswers(
   db: Database,
   { id, run_date: date }: Pick<EndedRun, 'id' | 'run_date'>,

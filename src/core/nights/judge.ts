@@ -196,21 +196,21 @@ const leastAnswers = 5
 
 interface Rule {
   readonly name: string
-  /** True if the figure does not affect ranks, so the ranks are still shown. */
+  /** True if the ranks are shown even when this figure is unusual. */
   readonly harmless?: true
   /** Returns the run's figure, or null if the figure is unknown. */
   readonly of: (night: NightFigures) => number | null
   /** Returns true if the figure is unusual compared with a known usual value. */
   readonly differs: (value: number, usual: number, night: NightFigures) => boolean
-  /** Returns true if the figure is wrong, whatever the usual value. By default, no figure is wrong. */
+  /** Returns true if the figure is wrong regardless of the usual value. If undefined, no figure is wrong. */
   readonly wrong?: (value: number, night: NightFigures) => boolean
   /** True if the answers from a run with this deviation are unusable, so that the deviation never becomes normal. */
   readonly hopeless?: true
   /** Returns true if an unusual run resembles the previous run. By default, only the figures are compared. */
   readonly lasts?: (night: NightFigures) => boolean
-  /** Score of a single answer from 0 to 1, if a single answer can cause the deviation. */
+  /** Scores an answer from 0 to 1, if a single answer can cause the deviation. */
   readonly each?: (scored: ScoredAnswer) => number | null
-  /** Formats the figure; by default, as a percentage. */
+  /** Formats the figure. The default format is a percentage. */
   readonly show?: (value: number) => string
   /** Builds the sentence for a value formatted by `show`. */
   readonly say: (shown: string) => string

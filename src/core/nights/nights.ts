@@ -41,7 +41,7 @@ export async function readFacts(
         .execute()
       return {
         known: since,
-        /** Times after `known` that have already been decided. */
+        /** Due times after `known` that have already been decided. */
         decided: new Set(nights.map(({ at }) => at.getTime())),
         waiting: nights
           .filter(({ outcome }) => outcome === null)
@@ -164,7 +164,7 @@ export async function overdueNights(db: Database): Promise<readonly Overdue[]> {
   return findOverdue(await readWatched(db), await databaseNow(db))
 }
 
-/** Finds nights that are long overdue and undecided, and nights that still wait although the next night is due. */
+/** Finds undecided nights that are long overdue, and nights that are still waiting when the next night is due. */
 export function findOverdue(watches: Awaited<ReturnType<typeof readWatched>>, now: Date) {
   return watches.flatMap(({ name: schedule, cron, zone, known, waiting }) => {
     const overdueAfter = (time: Date) => {
@@ -245,7 +245,7 @@ export const hasAnswer = sql<boolean>`((
   where t.run_id = r.id
 ))`
 
-/** Reads when each enabled schedule's last good night was due, and counts the nights decided since then. */
+/** Reads the due time of each enabled schedule's last good night, and counts nights decided since then. */
 export function readGoodNights(db: Database) {
   return db
     .selectFrom('schedules')

@@ -56,7 +56,7 @@ export async function saveJudgement(
 
 type StandingMark = Awaited<ReturnType<typeof readStandingMarks>>[number]
 
-/** People's current decisions about a run and its answers: the newest decision for the run and for each answer. */
+/** Reads the manual decisions in force: the newest decision for the run and the newest for each answer. */
 async function readStandingMarks(trx: Database, run: number) {
   return trx
     .selectFrom('trust_marks')
@@ -69,7 +69,7 @@ async function readStandingMarks(trx: Database, run: number) {
     .execute()
 }
 
-/** Verdict from the rules, or from a person who overrode them. An override turns the rules' reasons into remarks. */
+/** Verdict from the rules, or from a person who overrode them. After an override, the rules' reasons become remarks. */
 function decided(run: number, judgement: NightJudgement, marks: readonly StandingMark[]) {
   const mark = marks.find(({ search_id: answer }) => answer === null)
   if (mark === undefined) return judgement

@@ -56,7 +56,7 @@ export async function openBackend(store: QueueStore, id: string): Promise<Backen
   }
 }
 
-// BullMQ's classes are generic over the backend, with Redis as the default. Our method calls work with both backends.
+// BullMQ's classes are generic over the backend, with Redis as the default. Both backends have the methods used here.
 const onPostgres = createPostgresBackend as never
 
 function clientsOf(shared: QueueOptions, backend?: never): Pick<Backend, 'queue' | 'worker'> {
@@ -69,7 +69,7 @@ function clientsOf(shared: QueueOptions, backend?: never): Pick<Backend, 'queue'
   }
 }
 
-/** Adds an error listener, without which an error would end the process. Outages are reported by the next request. */
+/** Adds an error listener, so that an error does not end the process. Outages are reported by the next request. */
 function listen<T extends { on(event: 'error', listener: (error: Error) => void): unknown }>(
   emitter: T,
 ): T {

@@ -23,7 +23,7 @@ export async function openTicker(store: QueueStore, id: string, onTick: () => Pr
       )
       break
     } catch (error) {
-      // On Postgres, if two processes create the scheduler at the same time, one of them gets an error and must retry.
+      // On Postgres, if two processes create the scheduler at the same time, one process fails and must retry.
       if (left === 0) throw error
       await pause(20 + Math.random() * 200)
     }

@@ -33,8 +33,8 @@ const nearTheEnd = 100
 
 /**
  * Ends a round. A slice without open tasks is done, and its run is done after the last slice. For other slices, returns
- * the next round to queue. A crash may lose the commit, which is harmless: either the job is delivered again, or the
- * slice has no open task and does not keep its run open.
+ * the next round to queue. A commit lost in a crash does no harm: either the job is delivered again, or the slice has
+ * no open task and does not keep its run open.
  */
 export async function endRound(
   db: Database,

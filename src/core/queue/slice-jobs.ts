@@ -7,7 +7,7 @@ import { openBackend, type QueueStore } from './bullmq.ts'
 
 const shape = z.object({ run: z.number().int(), slice: z.number().int(), round: z.number().int() })
 
-/** Job data: a slice of a run, in one of the slice's rounds. */
+/** Job data: the run, the slice and the slice's round. */
 export type SliceJob = Readonly<z.infer<typeof shape>>
 
 export interface QueuedSlice extends SliceJob {
@@ -20,7 +20,7 @@ export interface QueuedSlice extends SliceJob {
 /** The queue of slices. The jobs only wake workers, and lost jobs are recreated from the database. */
 export type SliceQueue = Awaited<ReturnType<typeof openQueue>>
 
-/** After both methods, no more slices are fetched. `close` also waits for slices in progress. */
+/** Both methods stop the fetching of slices. `close` also waits for slices in progress. */
 export type Consumer = ReturnType<SliceQueue['consume']>
 
 const name = 'slices'
@@ -61,7 +61,7 @@ export async function openQueue(store: QueueStore, id: string) {
       }
     },
     consume: (work: (job: SliceJob) => Promise<void>, concurrency: number) => {
-      // A store that lost data delivers empty jobs, which must not lead to calls.
+      // If a store has lost data, it delivers empty jobs, which are rejected here.
       const safely = async (data: SliceJob) => work(shape.parse(data))
       const worker = backend.worker(name, safely, concurrency)
       return { pause: () => orGiveUp(worker.pause(true)), close: () => orGiveUp(worker.close()) }
@@ -80,12 +80,12 @@ export async function openQueue(store: QueueStore, id: string) {
   }
 }
 
-/** Number of queue positions for each of our priorities. BullMQ supports two million priority values in total. */
+/** Number of queue positions per task priority. BullMQ supports two million priority values in total. */
 const places = 200_000
 
 /**
  * Returns a job's priority. Jobs are ordered by our priority first, and then by turn. Turns can be as large as a list's
- * cost, so positions are logarithmic; turns of 1,000 and 1,000.1 credits still get different positions.
+ * cost, so positions are logarithmic. Even turns of 1,000 and 1,000.1 credits get different positions.
  */
 export function jobPriority(priority: number, turn: number | null): number {
   const place = turn === null ? 0 : Math.round(10_000 * Math.log1p(turn))
@@ -102,7 +102,7 @@ function jobOf({ run, slice, round, priority, turn, delayMs }: QueuedSlice) {
       // The priority is always set, because a job without a priority runs before all others.
       priority: jobPriority(priority, turn),
       ...(delayMs === undefined || delayMs <= 0 ? {} : { delay: Math.ceil(delayMs) }),
-      // Number of attempts if the store fails briefly. Retries of tasks are counted in the database.
+      // Attempts per job, in case the store fails briefly. Retries of tasks are counted in the database.
       attempts: 3,
       backoff: { type: 'fixed', delay: 1_000 },
       removeOnComplete: true,

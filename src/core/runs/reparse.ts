@@ -39,7 +39,7 @@ export async function runReparse({
     if (!reasons.has(reason)) reasons.set(reason, call)
   })
   if (options.json === true) printJson(found)
-  say(`${count(found.read, 'answer')} read, ${found.unread} cannot be read and are unchanged`)
+  say(`${count(found.read, 'answer')} read, ${found.unread} still unreadable and unchanged`)
   if (found.marked > 0) {
     say(
       `${count(found.marked, 'answer')} marked as unreadable, because the API refused the query or answered a different one`,
@@ -64,9 +64,9 @@ export async function reparse(
   const found = {
     /** Answers whose rows were replaced. */
     read: 0,
-    /** Answers that are still unreadable, and are not changed. */
+    /** Answers that remain unreadable and unchanged. */
     unread: 0,
-    /** Answers that proved to be rejections or to belong to a different query. Their rows are deleted. */
+    /** Answers found to be rejections or answers to a different query. Their rows are deleted. */
     marked: 0,
     /** Answers whose rows the database rejects. The bodies of these answers are kept. */
     refused: 0,
@@ -85,12 +85,12 @@ export async function reparse(
     // An answer that can no longer be parsed keeps the rows from its earlier parse.
     const better = answers.filter(isReadable)
     found.read += (await put(better)).length
-    // Deletes the rows of answers found to be wrong, because another query's rows are worse than no rows.
+    // Deletes the rows of wrong answers, because another query's rows are worse than no rows.
     const wrong = answers.filter(isNewlyMarked)
     found.marked += (await put(wrong)).length
     found.unread += answers.length - better.length - wrong.length
   }
-  // Answers rejected by the database come last; otherwise, the loop above would read them too, once they have rows.
+  // Answers that the database rejected come last, because the loop above would read them again once they have rows.
   for await (const bodies of inBatches((after) =>
     readRefused({ db, supplier }, choice.run, after),
   )) {
@@ -106,7 +106,7 @@ export async function reparse(
   return found
 }
 
-/** Yields batches in order of id. `read` gets the last id of the previous batch. */
+/** Yields batches in order of id. `read` receives the last id of the previous batch. */
 async function* inBatches<Row extends { readonly id: number }>(
   read: (after: number) => Promise<readonly Row[]>,
 ) {
@@ -117,7 +117,7 @@ async function* inBatches<Row extends { readonly id: number }>(
   }
 }
 
-/** Counts each account's answers to a different query, as settlement does. */
+/** Counts answers to a different query for each account, as settlement does. */
 async function countWrongAnswers(db: Database): Promise<void> {
   const marked = db
     .selectFrom('searches as s')
@@ -172,7 +172,7 @@ function isReadable({ answer }: Again): boolean {
   return answer.parseError === null
 }
 
-/** True if the answer is a rejection or answers a different query, but is not marked in the database. */
+/** True if reparsing finds a rejection or an answer to another query that is not marked yet. */
 function isNewlyMarked({ kept, answer }: Again): boolean {
   const flaw = flawOf(answer.parseError)
   return flaw !== null && flaw !== 'unreadable' && answer.parseError !== kept.parse_error

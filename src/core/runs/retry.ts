@@ -121,7 +121,7 @@ async function readBound({ db }: Mill, { run }: Selection, reopened: readonly nu
   return found.filter((one) => one.open || reopened.includes(one.run))
 }
 
-/** Throws if a run's or list's budget is used up, because reopened tasks would immediately be unaffordable again. */
+/** Throws if the budget of a run or list is used up, because reopened tasks could not be bought. */
 async function expectMoney(
   mill: Mill,
   bound: readonly RunBudget[],
@@ -137,7 +137,7 @@ async function expectMoney(
     const got =
       budget === null
         ? `${most}, of which ${gone} are used`
-        : `${most}, with ${gone} already used or held`
+        : `${most}, but ${gone} are already used or held`
     const why = opened ? ', and the reopened tasks would immediately be unaffordable again' : ''
     throw new Misuse(
       `expected a budget of at least ${least} credits for run ${run}, got ${got}${why}; set --budget to the total that the run may use, including the ${gone} already used or held`,
@@ -157,7 +157,7 @@ async function bindRuns({ db }: Mill, bound: readonly RunBudget[], budget: numbe
   if (first === undefined) return
   if (!(await setRunBudgets(db, runs, budget))) {
     throw new Misuse(
-      `expected --budget to cover the credits used by each run, got ${budget}, but more has been bought in the meantime; nothing was changed; set a larger --budget`,
+      `--budget ${budget} no longer covers the credits used by each run, because a run bought more in the meantime; nothing was changed; set a larger --budget`,
     )
   }
   say(
@@ -242,7 +242,7 @@ const refusedTasks = sql`
   t.error_code is not distinct from 'UNSTORABLE'
   and exists (select from calls c join raw_answers a on a.call_id = c.id where c.task_id = t.id)`
 
-/** Counts the tasks that a selection omits because only their answers' bodies could be stored. */
+/** Counts the tasks that a selection omits because their answers are stored only as bodies. */
 async function countRefused(db: Database, selection: Selection): Promise<number> {
   if (selection.buyAgain) return 0
   const { rows } = await sql<{ count: number }>`
@@ -284,14 +284,13 @@ function selected({ run, list, states, error, tag, since, buyAgain }: Selection)
     )`
 }
 
-// Batch size. Workers wait while a statement locks the runs' rows, so the number of tasks that a statement changes is
-// limited.
+// Maximum number of tasks that one statement changes, because workers wait while the statement locks the runs' rows.
 const portion = 2000
 
 /** Reopens tasks in the given runs, in batches. The caller must queue the slices. */
 export async function reopenTasks(db: Database, selection: Selection, runs: readonly number[]) {
   let reopened = 0
-  // Reopens tasks in the order of ids, so that a task that was answered again in the meantime is not reopened again.
+  // Reopens tasks in order of id, so that no task is reopened twice, even if it was answered in the meantime.
   for (let after = 0; ;) {
     const some = await insisting(() => reopenPortion(db, selection, { runs, after }))
     if (some.last === null) return reopened

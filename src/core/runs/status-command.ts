@@ -238,7 +238,7 @@ export function etaOf(open: number, forecast: CreditForecast | null): string {
   const bought = steps.reduce((sum, step) => sum + step.bought, 0)
   if (!steps.some(({ cut }) => cut !== null))
     return `about ${spanText((open / perMinute) * 60)} to go`
-  return `the credits are enough for ${formatNumber(bought)} tasks, about ${spanText((bought / perMinute) * 60)}`
+  return `the credits last for ${formatNumber(bought)} tasks, or about ${spanText((bought / perMinute) * 60)}`
 }
 
 function forecastPart({ forecast, origin, zone }: StatusView): string[] {
@@ -293,7 +293,7 @@ export function believedPrices(costs: Costs) {
     })
 }
 
-/** One line per price. If an expected price was seen only once, the line explains how to forget it. */
+/** One line per price. If an expected price was seen only once, the line shows how to forget that price. */
 export function priceLines(prices: readonly BelievedPrice[]): string[] {
   return prices.map(({ class: name, expected, alone, seen, cheapest, dearest }) => {
     const range =

@@ -30,9 +30,9 @@ export interface RunStatus extends Readonly<RunColumns> {
   readonly tasks: Readonly<Record<TaskState, number>>
   /** Answers without valid results: unreadable answers, charged rejections, and answers to a different query. */
   readonly unreadable: number
-  /** Rejections charged by the API. `unreadable` includes this number. */
+  /** Rejections charged by the API, which are included in `unreadable`. */
   readonly paid_refusal: number
-  /** Answers to a different query. `unreadable` includes this number. */
+  /** Answers to a different query, which are included in `unreadable`. */
   readonly other_query: number
   readonly created_at: string
   readonly finished_at: string | null
@@ -98,7 +98,7 @@ export async function readAccount(
     .select((eb) => [
       ...(['a.id', 'a.name', 'a.kind', 'a.reserved', 'a.uncertain', 'a.in_flight'] as const),
       ...(['a.day_spent', 'a.month_spent'] as const),
-      // Unbilled decrease in the balance, in credits per call, based on the last calls.
+      // External spend in credits per call, measured over the last calls.
       eb.fn<number>('greatest', ['a.external_now', 'a.external_last']).as('external_per_call'),
       shownBalance.as('remaining'),
       utcText(eb.ref('a.obs_at')).as('observed_at'),

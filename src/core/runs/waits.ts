@@ -94,7 +94,7 @@ export function readLiveWorkers(db: Database) {
     .execute()
 }
 
-/** Code for the defect of an answer `s` without valid results; null if there is no defect. */
+/** Code for the defect in the answer `s`; null if there is no defect. */
 export const flawCode = sql`
   case
     when starts_with(s.parse_error, ${paidRefusal}) then 'PAID_REFUSAL'

@@ -20,7 +20,7 @@ export interface Facts extends NightFacts {
   readonly now: Date
 }
 
-/** The next step for a schedule. After each step, the facts are read again, until no step is left. */
+/** The next step for a schedule. The facts are read again after each step, until nothing is left to do. */
 export type NightStep =
   | { readonly kind: 'rest'; readonly known: Date }
   | {

@@ -48,7 +48,7 @@ export type Line = Pick<TableRow, 'line' | 'fields'>
 
 interface Surroundings {
   readonly zone: string
-  /** Returns the location of a list. `problem` is null if the list can be read or was read before. */
+  /** Returns a list's path and name. `problem` is null if the list can be read or was read before. */
   readonly lookUpList: (list: string) => ListPlace & {
     readonly problem: string | null
     readonly reading?: Agreed
@@ -107,14 +107,14 @@ function problemOf(line: Line, column: ScheduleColumn, expected: string): string
   return `${column}: expected ${expected}, got ${JSON.stringify(textOf(line, column))}`
 }
 
-/** Parser for a column's cells. If `read` returns null, the text is invalid and the line gets the value of `usual`. */
+/** Parser for a column's cells. If `read` returns null, the text is invalid, and `usual` is used instead. */
 interface ColumnReading<T> {
   readonly read: (text: string) => T | null
   readonly expected: string
   readonly usual: T
 }
 
-/** Returns a line's schedule (null if its cron pattern is invalid), and all problems in the line. */
+/** Returns a line's problems and its schedule; the schedule is null if the cron pattern is invalid. */
 function readLine(line: Line, { zone, lookUpList }: Surroundings) {
   const problems: string[] = []
   const cell = <T>(column: ScheduleColumn, { read, expected, usual }: ColumnReading<T>): T => {
@@ -185,10 +185,10 @@ function wordCell<W extends string>(words: readonly [W, ...W[]]): ColumnReading<
   }
 }
 
-/** A schedule with the share from its own line. */
+/** Schedule fields that determine a list's share. */
 type Said = Pick<Schedule, 'line' | 'listName' | 'on' | 'part'>
 
-/** Gives each list its own share of the credits, or an equal share of the rest. Rejects shares above 100 percent. */
+/** Gives each list its configured share of the credits, or an equal part of the rest. Rejects shares above 100 %. */
 export function divideAmongLists<T extends Said>(lines: readonly T[]) {
   const owners = new Map<string, { readonly line: number; readonly part: number }>()
   const refusals: RefusedLine[] = []
@@ -227,7 +227,7 @@ function refusalOf(
   return `share: expected shares that add up to at most 100 % (earlier lines use ${given} %), got ${got}`
 }
 
-/** Shares when credits are short: the list's share of all credits, and the tags' shares of the list's credits. */
+/** Shares of scarce credits: the list's share of all credits, and the tags' shares of the list's credits. */
 interface Shares {
   /** Share of all credits, from 0 to 1; null if no list has a share. */
   readonly part: number | null
@@ -314,7 +314,7 @@ export async function loadSchedules(db: Database, { file, zone }: { file: string
     if (problem === null) return []
     return [{ line, problem: `${problem}; put quotes around a cell that contains a comma` }]
   })
-  // Includes the schedule names from rejected lines.
+  // The names in rejected lines are included.
   const names = rows.map(({ fields }) => fields.get('schedule') ?? '')
   return { schedules, refusals: [...refusals, ...broken], names }
 }

@@ -60,7 +60,7 @@ export class Scheduler {
       this.trouble = null
     } catch (error) {
       this.trouble = scrubbedReason(error)
-      this.#options.report(`the tick failed; the next tick will try again: ${this.trouble}`)
+      this.#options.report(`the tick failed: ${this.trouble}; the next tick will try again`)
       // A queue opened while its store was unreachable never recovers.
       await this.#closeQueue()
     }
@@ -168,7 +168,7 @@ function startClock(mill: Mill, scheduler: Ticking) {
   )
 }
 
-/** True if any scheduler checked the schedules recently: the queue's clock may have woken a different scheduler. */
+/** True if any scheduler has checked the schedules recently. The queue's clock may have woken another scheduler. */
 async function othersLook(mill: Mill): Promise<boolean> {
   try {
     const ago = await lastLook(mill.db)

@@ -64,7 +64,7 @@ export async function tick(context: SchedulerContext, file: ScheduleFile): Promi
     throw new AggregateError(failures, 'one or more schedules could not be processed')
 }
 
-/** Stores the schedules from the file. A schedule that is new, changed or enabled again starts now. */
+/** Stores the schedules from the file. New, changed and re-enabled schedules start at the current time. */
 async function storeSchedules(context: SchedulerContext, { schedules, names }: ScheduleFile) {
   const { watches, now } = await readStoredSchedules(context)
   for (const schedule of schedules) {
@@ -109,7 +109,7 @@ async function readStoredSchedules(context: SchedulerContext) {
     .select(['name', 'cron', 'zone', 'enabled', 'known_until'])
     .orderBy('name')
     .execute()
-  // The time is read after the schedules, so that a concurrent scheduler's decisions are never later than this time.
+  // The time is read after the schedules, so that it is never earlier than another scheduler's decisions.
   const now = await timeOf(context)
   const watches = new Map(kept.map((watch) => [watch.name, watch]))
   for (const watch of kept) {
@@ -150,7 +150,7 @@ async function settle(context: SchedulerContext, schedule: Schedule): Promise<vo
     await take(context, schedule, step)
     if (step.kind === 'rest') return
   }
-  throw new Error(`schedule ${schedule.name} did not settle within ${mostSteps} steps`)
+  throw new Error(`schedule ${schedule.name} was not finished after ${mostSteps} steps`)
 }
 
 async function timeOf(context: SchedulerContext): Promise<Date> {
@@ -284,7 +284,7 @@ async function advance(db: Database, schedule: string, known: Date): Promise<voi
     .execute()
 }
 
-/** Records nights without a run. Leaves decided nights unchanged, and returns only the nights that were recorded. */
+/** Records nights without a run. Skips nights that already have an outcome, and returns the recorded nights. */
 async function recordNights(
   db: Database,
   schedule: string,
@@ -332,7 +332,7 @@ async function writeNights(
 /** Error for a night that another scheduler has claimed, or whose list already has another run. */
 class NightTaken extends Error {}
 
-/** Claims a night for a run within the transaction that plans the run, so that both happen or neither does. */
+/** Claims a night in the transaction that plans its run, so that either both succeed or neither does. */
 async function takeNight(trx: Transaction, night: Due, decision: Decision): Promise<void> {
   const [taken] = await writeNights(trx, [night], decision)
   if (taken === undefined) throw new NightTaken('another scheduler took the night')
@@ -385,7 +385,7 @@ async function saveWatch(
 async function callBack(db: Database, name: string, now: Date): Promise<void> {
   await db.transaction().execute(async (trx) => {
     await trx.updateTable('schedules').set({ known_until: now }).where('name', '=', name).execute()
-    // Deletes nights that were decided ahead of time, which would otherwise seem decided when they become due.
+    // Deletes nights that were decided ahead of time, so that they are decided again when they become due.
     await trx
       .deleteFrom('nights')
       .where('schedule', '=', name)

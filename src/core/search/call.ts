@@ -83,14 +83,14 @@ export function openApi({ url, timeoutMs, lanes, ...given }: ApiOptions) {
   }
 }
 
-// If this process was frozen, complete answers may wait in the sockets although deadlines have passed. Sockets are read
-// in small pieces.
+// If this process was frozen, sockets may hold complete answers to calls whose deadlines have passed. Each socket is
+// read in small pieces.
 const frozenMs = 250
 const readingMs = 500
-/** Number of additional event-loop turns to wait, because a busy machine may use all of `readingMs` for other work. */
+/** Number of event-loop turns to wait after `readingMs`, which a busy machine may spend entirely on other work. */
 const looks = 50
 
-/** Aborts a paid call after reading data that has already arrived, because timers run before sockets are read. */
+/** Aborts a paid call, but first reads data that has already arrived, because timers run before socket reads. */
 function lookOnceMore(due: number, cut: () => void): void {
   if (performance.now() - due > frozenMs) setTimeout(() => afterLooks(looks, cut), readingMs)
   else afterLooks(2, cut)
@@ -301,8 +301,8 @@ export async function inflate(bytes: Buffer, encoding: string) {
 // seconds is used.
 const idleMs = 1000
 const longestIdleMs = 30_000
-// If a socket breaks before any response, the server may be closing idle sockets early. Each call then gets its own
-// socket for this time.
+// For this long after a socket breaks without a response, each call uses its own socket, because the server may be
+// closing idle sockets early.
 const warinessMs = 60_000
 const staleCodes: ReadonlySet<string> = new Set(['ECONNRESET', 'EPIPE', 'UND_ERR_SOCKET'])
 
@@ -367,7 +367,7 @@ function openSockets(
   let waryUntil = 0
   return {
     pool: () => (performance.now() < waryUntil ? single : kept),
-    /** Switches to single-use sockets if a socket failed before any response. */
+    /** Switches to single-use sockets after a socket failed without a response. */
     learn: ({ sent, status, failure }: ExchangeEnding) => {
       if (!sent || status !== null || !staleCodes.has(failure?.code ?? '')) return
       waryUntil = performance.now() + warinessMs

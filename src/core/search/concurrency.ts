@@ -5,7 +5,7 @@ import pLimit from 'p-limit'
 /** The lanes of a process. Each lane allows one paid call in flight. */
 export type Lanes = ReturnType<typeof openLanes>
 
-/** Opens the lanes. Never wait for a lane while holding another lane, because all calls could wait forever. */
+/** Opens the lanes. Waiting for a lane while holding another lane can cause a deadlock. */
 export function openLanes(lanes: number, ahead = 0) {
   const limit = pLimit(lanes)
   let ready = ahead

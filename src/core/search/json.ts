@@ -28,7 +28,7 @@ export function readBody(
     }
   }
   if (!isObject(parsed)) return { problem: `expected a JSON object, got ${nameOf(parsed)}` }
-  // In UTF-8 JSON, NUL and lone surrogates occur only as escapes. Without escapes, strings need not be searched.
+  // In UTF-8 JSON, NUL and lone surrogates occur only as escapes. Text without escapes is not searched.
   const { value, problem, replaced } = clean(parsed, text.includes('\\u'))
   if (problem !== null || !isObject(value)) return { problem: problem ?? 'expected a JSON object' }
   return { problem: null, fields: value, replaced }
@@ -43,10 +43,10 @@ function nameOf(value: unknown): string {
   return Array.isArray(value) ? 'a list' : `a ${typeof value}`
 }
 
-/** Maximum nesting depth of a body. No answer is this deep, and recursive readers must not overflow the stack. */
+/** Maximum nesting depth of a body. Real answers are less deep. The limit prevents stack overflow in recursive code. */
 const deepest = 64
 
-/** Makes JSON storable in Postgres: without NUL or lone surrogates, with finite numbers and limited nesting. */
+/** Prepares JSON for Postgres: replaces NUL and lone surrogates, and rejects infinite numbers and deep nesting. */
 function clean(given: unknown, escapes: boolean) {
   const found = { replaced: 0, problem: null as string | null }
   const cleanText = (text: string) =>
@@ -79,7 +79,7 @@ function clean(given: unknown, escapes: boolean) {
     }
     if (escapes && Array.isArray(value)) return value.map((item) => cleanValue(item, depth + 1))
     if (escapes) return cleanObject(value, depth)
-    // Nothing needs replacing, so the value is only checked, not copied.
+    // Without escapes, the value is checked but not copied.
     for (const item of Object.values(value)) cleanValue(item, depth + 1)
     return value as Json
   }

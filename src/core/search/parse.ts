@@ -38,7 +38,7 @@ export function readAnswer(body: Buffer, truncated: boolean, q: string): Reading
   return { success, query, answer: parseAnswer(read, q), refusal: error ?? emptyReading.refusal }
 }
 
-/** Returns the answer with the given reason instead of rows. The credits are kept, because the answer was charged. */
+/** Returns the answer without rows, with the given reason. The credits are kept, because the answer was charged. */
 export function dropRows({ creditsUsed, creditsRemaining }: Answer, reason: string): Answer {
   return { ...unreadAnswer(reason), creditsUsed, creditsRemaining }
 }
@@ -171,7 +171,7 @@ const addresses = ['url', 'link', 'href', 'displayed_link', 'website']
 const hosts = ['domain', 'host', 'source']
 const texts = ['title', 'question', 'text', 'name', 'query', 'answer', 'snippet', 'content']
 
-/** Reads items from blocks outside the specification, one row per item. Ignores blocks with a plain value. */
+/** Reads items from blocks outside the specification, one row per item. Skips blocks that are plain values. */
 export function featuresOf(extra: JsonObject | null): readonly Placed<Feature>[] {
   if (extra === null) return []
   return Object.entries(extra)
@@ -239,7 +239,7 @@ const digits = z
   .transform(Number)
 const whole = z.union([z.int(), digits.pipe(z.int())])
 
-/** Costs are rounded to a millionth of a credit. Finer fractions are rounding errors, as in 0.1 + 0.2. */
+/** Costs are rounded to a millionth of a credit. Smaller fractions are floating-point errors, as in 0.1 + 0.2. */
 const decimals = 1_000_000
 /** A number of credits, possibly fractional. The ledger counts whole credits: costs are rounded up, balances down. */
 const amount = z
@@ -252,7 +252,7 @@ const amount = z
   ])
   .transform((credits) => Math.round(credits * decimals) / decimals)
 const cost = amount.transform((credits) => Math.ceil(credits)).pipe(z.int().min(0).max(mostCredits))
-// A paid search cannot leave a negative balance. A negative value is wrong, and would stop an account that has credits.
+// A paid search cannot leave a negative balance. A wrong negative value would stop an account that has credits.
 const balance = amount.transform((credits) => Math.floor(credits)).pipe(z.int().min(0))
 
 const answerShape = z.object({
@@ -300,8 +300,8 @@ function unnamed(given: JsonObject, names: ReadonlySet<string>): JsonObject | nu
 }
 
 /**
- * Returns the fields that columns cannot hold exactly, or null. `columns` is keyed by API name, and includes a list
- * only if the list's rows hold it exactly. The `missing` key is safe, because the specification has no field
+ * Returns the fields that columns cannot hold exactly, or null. `columns` maps API names to stored values, and omits
+ * lists that their rows do not hold exactly. The `missing` key is safe, because the specification has no field
  * of that name.
  */
 function leftover(
@@ -337,7 +337,7 @@ const domains = new Map<string, Domain>()
 const recentEntities = new Map<string, Entity>()
 const recentClusters = new Map<string, Term>()
 
-/** Returns the domain that all spellings of a host share. Other spellings are stored with the result. */
+/** Returns the domain for any spelling of a host. Other spellings are stored with the result. */
 function domainOf(given: string): Domain {
   return recall(domains, given, () => {
     const host = asciiHost(given)
@@ -352,7 +352,7 @@ function pageOf(url: string): Page {
   return { id: pageIdBytes(url, key), domain, url, key }
 }
 
-/** Returns an entity. The name must not contain U+001F, which separates it from the type in the id. */
+/** Returns an entity. The name must not contain U+001F, which separates name and type in the id. */
 function entityOf(name: string, type: string | null): Entity {
   return recall(recentEntities, type === null ? name : `${name}\u001f${type}`, () => ({
     id: type === null ? idBytes('entity', name) : idBytes('entity', name, type),
@@ -388,7 +388,7 @@ export function readAddress(url: string): { readonly host: string | null; readon
   }
 }
 
-/** Returns the registrable domain by the public suffix list, including private suffixes, or null if there is none. */
+/** Returns the registrable domain according to the public suffix list (with private suffixes), or null. */
 export function siteOf(host: string): string | null {
   const ascii = domainToASCII(host)
   return getDomain(ascii === '' ? host : ascii, { allowPrivateDomains: true })
@@ -403,7 +403,7 @@ function withoutTracking(search: string): string {
   return kept.length === 0 ? '' : `?${kept.join('&')}`
 }
 
-// The key omits the scheme, and therefore also the default ports.
+// The key contains no scheme, so default ports are omitted too.
 function withoutDefaultPort(url: URL): string {
   return url.port === '80' || url.port === '443' ? url.hostname : url.host
 }

@@ -13,7 +13,7 @@ export interface Verdict extends Pick<Answer, 'creditsUsed' | 'creditsRemaining'
   /** Reason why there is no answer: a code and a sentence, for display only. */
   readonly code: string | null
   readonly message: string | null
-  /** Wait that the API names. After a 5xx reply, which may have been charged, only this task waits. */
+  /** Delay that the API requests. After a 5xx reply, which may have been charged, only this task waits. */
   readonly waitMs: number | null
 }
 
@@ -52,7 +52,7 @@ export function rereadAnswer(kept: StoredBody): Answer {
   return answerOf(readAnswer(kept.body, kept.truncated, kept.q), kept)
 }
 
-/** Returns the answer in a reply. The answer has no rows if the reply is a rejection or is for a different query. */
+/** Extracts the answer from a reply. The answer has no rows if the reply is a rejection or is for a different query. */
 function answerOf(
   { success, query, answer, refusal }: Reading,
   { status, q, origin }: Pick<StoredBody, 'status' | 'q' | 'origin'>,
@@ -81,7 +81,7 @@ function fold(text: string): string {
   return canonicalText(canonicalText(text).toLowerCase().toUpperCase())
 }
 
-/** A reply with status 200 is an answer unless `success` is false. Other 2xx replies need `success` to be true. */
+/** A 200 reply is an answer unless `success` is false. Other 2xx replies are answers only if `success` is true. */
 function isAnswer(status: number, success: boolean | null): boolean {
   if (status === 200) return success !== false
   return status > 200 && status < 300 && success === true
@@ -117,11 +117,11 @@ function shorten(said: string, most: number): string {
 /** Effects of a class of replies on the task, the credits and the account. */
 interface Consequence {
   /**
-   * `keep`: the task stays open, and no try is used. `retry`: one try is used, and the task stays open while tries are
-   * left. `fail`: the task ends.
+   * `keep`: the task stays open and uses no try. `retry`: the task uses one try, and stays open if it has tries left.
+   * `fail`: the task ends.
    */
   readonly task: 'answered' | 'retry' | 'fail' | 'keep'
-  /** Charge to assume if the body reports none. `priced`: like `unknown`, but a reported charge counts as a price. */
+  /** Assumed charge if the body reports none. `priced` is like `unknown`, but a reported charge counts as a price. */
   readonly money: 'priced' | 'free' | 'unknown'
   readonly stops: 'auth' | 'credit_floor' | 'rate' | null
 }
@@ -140,12 +140,12 @@ export const policy = {
   // Status 429, or a corresponding code. Spec gap 8: rate limits are not documented. The response is assumed to be
   // free.
   slow_down: { task: 'keep', money: 'free', stops: 'rate' },
-  // Any other 3xx or 4xx status, which is a final rejection. Spec gap 7: only errors 401 and 403 are documented, and
+  // Any other 3xx or 4xx status is a final rejection. Spec gap 7: only errors 401 and 403 are documented, and
   // other rejections are assumed to be free.
   refused: { task: 'fail', money: 'free', stops: null },
   // Status 5xx, 408, 425, a 2xx without an answer, or `success: false` with an unknown code.
   faulty: { task: 'retry', money: 'unknown', stops: null },
-  // Sent, but no complete response arrived: timeout, reset, truncated body.
+  // No complete response to a sent request: timeout, reset, truncated body.
   lost: { task: 'retry', money: 'unknown', stops: null },
   // Provably never sent: DNS failure, connection refused, TLS error, connect timeout, stopped before sending.
   unsent: { task: 'keep', money: 'free', stops: null },
@@ -184,10 +184,10 @@ function isPaidAnswer(kind: RefusalKind, creditsUsed: number | null): boolean {
 /** Returns the class of a response that is not an answer, by its code if the code is known, otherwise by its status. */
 function classOf(status: number, { success, refusal: { code } }: Reading): RefusalKind {
   const said = code === null ? undefined : codes.get(code.toUpperCase())
-  // A code about credits or the key is more specific than the status: quota errors have status 402, 403 or 429.
+  // Codes about credits or the key take precedence over the status: quota errors may have status 402, 403 or 429.
   if (said === 'no_credit' || status === 402) return 'no_credit'
   if (status === 401 || status === 403) {
-    // A firewall's page may block a single query. Unlike a refused key, the page must not stop all workers.
+    // A firewall may block a single query, which must not stop all workers as a refused key does.
     // Every error from the API has `success: false`.
     return said === 'key_refused' || (success === false && code !== null)
       ? 'key_refused'

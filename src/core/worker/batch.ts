@@ -34,12 +34,12 @@ const awayMs = { first: 100, longest: 2_000 }
 const pauseMs = 10
 /** Maximum wait for more entries. Starting a batch costs as much as writing many entries. */
 const longestMs = 50
-/** Maximum wait for another batch; after that, even a few entries are written concurrently. */
+/** Maximum wait during another write; after that, even a few entries are written concurrently. */
 const patienceMs = 250
 
 interface LedgerOptions extends Omit<BatchOptions, 'write'> {
   readonly onRecorded: (calls: readonly number[]) => void
-  /** Called with entries whose calls are unknown to the database. */
+  /** Called with entries whose calls are not in the database. */
   readonly onStrangers: (entries: readonly Entry[]) => void
 }
 
@@ -168,7 +168,7 @@ export class Batch {
         reason = failure
       }
     }
-    // The entry is kept, because the cause may be in the database.
+    // The entry is kept, because the database may be the cause.
     if (!this.#abandoned) this.#options.onStuck(reason)
   }
 
@@ -201,7 +201,7 @@ export class Batch {
 /** Maximum number of answers in a batch. */
 export const mostTogether = 128
 
-/** Maximum number of answers that wait to be stored before buying pauses. Waiting answers use memory and log space. */
+/** Number of unstored answers at which buying pauses, because unstored answers use memory and log space. */
 export function mostUnwritten(lanes: number): number {
   return Math.min(3 * mostTogether, 4 * lanes)
 }
@@ -209,7 +209,7 @@ export function mostUnwritten(lanes: number): number {
 /** With at most this many lanes, no calls are reserved in advance. A crash leaves at most one unknown call per lane. */
 const fewLanes = 16
 
-/** Number of calls to reserve before a lane is free: 0 with few lanes, or if rate or calls in flight are limited. */
+/** Number of calls to reserve in advance: 0 with few lanes, or with a limit on the rate or on calls in flight. */
 export function aheadOf(
   lanes: number,
   { rateLimit, mostInFlight }: { rateLimit: number | null; mostInFlight: number | null },
@@ -223,7 +223,7 @@ export function mostFlying(lanes: number, ahead: number): number {
   return lanes + ahead + mostUnwritten(lanes)
 }
 
-/** Number of slices to process at once. Many slices are needed, because a slice lasts as long as its slowest task. */
+/** Number of slices to process at once. Many slices are needed, because each slice waits for its slowest task. */
 export function slotsFor(lanes: number): number {
   return Math.ceil((lanes * 1.5 + mostUnwritten(lanes)) / 25) + 1
 }

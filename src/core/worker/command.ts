@@ -53,7 +53,7 @@ export async function runWork(
   const reporter = new Reporter(mill, screen)
   const { report } = reporter
   let worker: Worker | null = null
-  // Health checks and metrics read the worker here, even while it is starting.
+  // Health checks and metrics use this object, even while the worker is starting.
   const watched: Watched = {
     report,
     problems: () => worker?.outages.list() ?? ['the worker is starting'],

@@ -27,7 +27,7 @@ const clockSlackMs = 50
 export class Dispatch {
   readonly #options: DispatchOptions
   readonly #pending = new Map<number, { task: Task; countdown: Countdown }>()
-  /** Countdown for each task in flight; null for a task handed back while it was being reserved. */
+  /** Countdown of each task in flight; null if the task was handed back during its reservation. */
   readonly #flying = new Map<number, Countdown | null>()
   readonly #waiting = new Map<number, Countdown>()
   #ending = false
@@ -35,7 +35,7 @@ export class Dispatch {
   #running = false
   /** True while a suspect task is in flight. */
   #alone = false
-  /** Reason why the tasks held by this process are not being bought. */
+  /** Reason why this process is not buying the tasks that it holds. */
   stopped: Extract<Deferral, { kind: 'stop' }> | null = null
   /** True during a reservation. The granted calls start right after the reservation. */
   atGate = false
@@ -94,7 +94,7 @@ export class Dispatch {
       const pause = free > 0 ? await this.#visitGate(free) : null
       if (pause !== 0) await this.#sleep(pause)
     }
-    // `#running` is cleared right after the check, without an `await` in between, so that new tasks restart the loop.
+    // `#running` is cleared without an `await` after the check, so that new tasks restart the loop.
     this.#running = false
   }
 
@@ -165,7 +165,7 @@ export class Dispatch {
     this.#wake()
   }
 
-  /** Retries a task without the queue, which would take longer than the wait. */
+  /** Retries a task in this process, because the queue would take longer than the wait. */
   #retrySoon(task: Task, countdown: Countdown, waitMs: number): void {
     this.#waiting.set(task.id, countdown)
     setTimeout(() => {
@@ -197,7 +197,7 @@ export class Dispatch {
 
 type Leftover = Pick<Countdown, 'open' | 'busy'>
 
-/** Counts the tasks in a delivery that its slice is still waiting for. */
+/** Counts the tasks for which a delivered slice is still waiting. */
 interface Countdown {
   readonly resolve: (left: Leftover) => void
   waiting: number
@@ -206,7 +206,7 @@ interface Countdown {
   busy: boolean
 }
 
-/** Counts a task as finished. After the last task, reports the open tasks to the slice. */
+/** Counts a task as finished. After the last task, the slice receives the number of open tasks. */
 function countDown(countdown: Countdown, open: boolean): void {
   countdown.waiting -= 1
   if (open) countdown.open += 1

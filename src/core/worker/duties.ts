@@ -74,7 +74,7 @@ export class Upkeep {
     }, ms)
   }
 
-  /** Renews the lease. After a long delay, other workers were probably delayed too, and are not reaped for a while. */
+  /** Renews the lease. After a long delay, no workers are reaped for a while, since they were probably delayed too. */
   async #beat(): Promise<void> {
     const { lease, mill } = this.#worker
     const { leaseMs } = mill.config
@@ -84,11 +84,11 @@ export class Upkeep {
     this.#beatAt = now
   }
 
-  /** Gives up the calls of dead workers, and releases this worker's reservations that got no reply. */
+  /** Gives up dead workers' calls, and releases this worker's unconfirmed reservations. */
   async #recover(): Promise<void> {
     const { mill, options, log, lease, spender, nudge } = this.#worker
     log.touch()
-    // The heartbeat comes first, because it shows how long this worker, and possibly others, have been delayed.
+    // The heartbeat comes first, because it shows how long this and other workers may have been delayed.
     await this.#beat()
     // Settles the answers in dead workers' logs first, so that no query with a received answer is bought again.
     await settleAbandonedLogs(mill, spender, options.report)
@@ -98,17 +98,17 @@ export class Upkeep {
     nudge()
   }
 
-  /** Checks that an idle worker has no open call in the database, because nothing would ever end the call. */
+  /** Checks that an idle worker has no open calls in the database, because such calls would never end. */
   async #expectNothingOpen(): Promise<void> {
     const { lease, spender, dispatch, batch, tally } = this.#worker
     const idle = () => dispatch.flying === 0 && !dispatch.atGate && batch.size === 0
     const calls = tally.calls
     if (!idle()) return
     const open = await lease.countOpen(spender.givenUp)
-    // The counted call may have started in the meantime.
+    // A new call may have started in the meantime.
     if (open === 0 || !idle() || tally.calls !== calls) return
     throw setBack(
-      `${open} calls by worker ${lease.worker} are open, although the worker has ended all its calls`,
+      `worker ${lease.worker} has ended all its calls, but ${open} are still open in the database`,
     )
   }
 
@@ -164,7 +164,7 @@ function watchKeyFile(path: string, first: Secret, worker: Worker): () => Promis
       worker.turnKey(found)
       worker.options.report(`the key file ${path} contains a new key, which is used from now on`)
     } else if (declined !== candidate) {
-      // The balances and answers of test keys and live keys are separate.
+      // Test keys and live keys have separate balances and answers.
       declined = candidate
       const [is, was] = isTest(found) ? ['test', 'live'] : ['live', 'test']
       worker.options.report(
@@ -182,7 +182,7 @@ async function readNewKey(path: string, present: Secret): Promise<Secret | null>
   return found.fingerprint() === present.fingerprint() ? null : found
 }
 
-/** True if the key may be replaced. Replies to calls in flight would be attributed to the new key. */
+/** True if the key was rejected and no call is in flight, whose reply would be attributed to the new key. */
 function isHalted({ dispatch, batch }: Worker): boolean {
   const { stopped, flying, atGate } = dispatch
   return stopped?.reason === 'auth' && flying === 0 && !atGate && batch.size === 0
@@ -217,7 +217,7 @@ export function watchWaits({ mill, lease, dispatch, tally, options }: Worker) {
       for (const wait of waits) if (!said.has(keyOf(wait))) options.report(describeWait(wait))
       said = new Set(waits.map(keyOf))
     },
-    /** Returns the pause that delays all open tasks if it is longer than a drain would wait; otherwise null. */
+    /** Returns a pause that delays all open tasks for longer than a drain waits, or null if there is none. */
     longPause: async (): Promise<Waiting | null> => {
       const [wait, ...others] = waits
       if (wait?.kind !== 'pause' || others.length > 0 || wait.ms <= config.stallMs) return null
@@ -227,7 +227,7 @@ export function watchWaits({ mill, lease, dispatch, tally, options }: Worker) {
   }
 }
 
-/** Identifies a wait. The expiry of a lease is left out, because workers renew leases. */
+/** Identifies a wait. The key omits a lease's expiry, because workers renew leases. */
 function keyOf(wait: Wait): string {
   return wait.kind === 'lease' ? `lease ${wait.worker}` : `pause ${wait.until}`
 }

@@ -47,7 +47,7 @@ interface BrakeOptions {
   readonly lease: Pick<Lease, 'covers'>
   readonly timeoutMs: number
   readonly outages: Outages
-  /** Called when calls may be retried. */
+  /** Called when calls can be sent again. */
   readonly nudge: () => void
   readonly now?: () => number
 }
@@ -55,10 +55,10 @@ interface BrakeOptions {
 const apiPauseMs = 2_000
 const shortestHoldMs = 1_000
 const longestHoldMs = 3_600_000
-/** Internal reasons for not sending a call; the API is not the cause. */
+/** Codes of calls that this worker held back; they do not show that the API is unreachable. */
 const ourOwn = new Set(['LEASE_TOO_SHORT', 'STOPPED', 'ENDING'])
 
-/** Holds back calls that are about to be sent, because of a recent reply or outage. */
+/** Prevents further calls after an outage or a reply that requires a stop. */
 export class Brake {
   readonly #options: BrakeOptions
   #holdUntil = 0
@@ -72,7 +72,7 @@ export class Brake {
     this.#now = options.now ?? (() => performance.now())
   }
 
-  /** Returns why a call must no longer be sent, or null. `term` is the lease as it was before the reservation. */
+  /** Returns the reason why a call must not be sent, or null. `term` is the lease as it was before the reservation. */
   heldBack(term: Clocks): string | null {
     const { lease, timeoutMs } = this.#options
     if (!lease.covers(timeoutMs, term)) return 'LEASE_TOO_SHORT'
@@ -86,7 +86,7 @@ export class Brake {
     return this.#now() < this.#tryApiAt ? 0 : Math.min(1, free)
   }
 
-  /** Applies a reply to this worker at once, before other workers can see it. */
+  /** Makes this worker react to a reply before other workers can see the reply. */
   applyReply({ reply, verdict }: Bought): void {
     const { stops } = policy[verdict.kind]
     if (stops === 'rate') {
@@ -98,7 +98,7 @@ export class Brake {
     else if (!ourOwn.has(reply.code)) this.#pauseApi()
   }
 
-  /** Called when the verdict is in the database; from then on, a stop in the database prevents reservations. */
+  /** Called when the verdict has been stored. From then on, a stop in the database prevents reservations. */
   recorded(verdict: Verdict): void {
     if (policy[verdict.kind].stops === 'auth') this.#keyRefused = false
   }
@@ -114,7 +114,7 @@ export class Brake {
   }
 }
 
-/** Records the order of calls, to check a rejected key against the answers to later calls with that key. */
+/** Records the order of calls, to find out whether later calls with a rejected key were answered. */
 export class KeyCheck {
   /** Calls in flight by task, in the order in which they started. */
   readonly #begun = new Map<number, number>()
@@ -135,7 +135,7 @@ export class KeyCheck {
     this.#begun.set(task, this.#count)
   }
 
-  /** Judges a reply after later calls have ended. If any of these was answered, the API rejected only the query. */
+  /** Checks a rejected key against later calls. If a later call was answered, the API rejected only the query. */
   async confirm({ task, verdict }: Bought): Promise<Verdict> {
     const began = this.#begun.get(task.id)
     if (began === undefined) return verdict

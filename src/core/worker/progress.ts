@@ -9,7 +9,7 @@ import type { Worker } from './worker.ts'
 const lookMs = 10_000
 const drawMs = 500
 const lineMs = 10_000
-/** Pause after each count of tasks, as a multiple of the count's duration. Counting millions of tasks is slow. */
+/** Pause after counting the tasks, as a multiple of the time that counting took. Counting millions of tasks is slow. */
 const restShare = 20
 
 /** Progress output: a single line that is redrawn, or a log line every ten seconds. */
@@ -21,7 +21,7 @@ interface Screen {
 interface Seen {
   readonly left: number
   readonly done: number
-  /** Number of calls that all workers ended in the last minute. */
+  /** Number of calls that ended in the last minute, for all workers. */
   readonly ended: number
   readonly account: AccountStatus | null
 }

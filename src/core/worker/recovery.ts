@@ -11,7 +11,7 @@ import { judge } from '../search/verdict.ts'
 import { openBatch } from './batch.ts'
 import { type LogContent, logFolder, readAbandonedLogs, setLogAside } from './write-ahead-log.ts'
 
-/** Settles abandoned logs before anything is bought and before a dead worker's calls are given up. */
+/** Settles calls from abandoned logs, before any purchase and before dead workers' calls are given up. */
 export async function settleAbandonedLogs(
   mill: Mill,
   rules: Omit<SettlementRules, 'account'>,
@@ -51,7 +51,7 @@ async function readEntries({ db }: Mill, { replies }: LogContent) {
   let strangers = 0
   for (const { call, reply, provenance } of replies) {
     const row = calls.get(call.id)
-    // A restored database reuses ids, so the mark must match too.
+    // After a restore, ids are used again, so the mark must match too.
     if (row === undefined || row.mark !== call.mark) {
       strangers += 1
       continue

@@ -60,7 +60,7 @@ function whyUnreadable(summary: Summary): string {
   return parts.filter((part) => part !== '').join('; ')
 }
 
-/** Explains why the worker ended, based on the active stop, if any, and names the next command. */
+/** Explains why the worker ended, including any active stop, and names the next command. */
 async function whyEnded(
   { db, supplier }: Mill,
   { finish, seconds, waiting }: Summary,
@@ -68,7 +68,7 @@ async function whyEnded(
   if (waiting !== null) {
     const { tasks, query, until } = waiting
     const others = tasks === 1 ? '' : ` and ${count(tasks - 1, 'more task')}`
-    return `the API asked that ${JSON.stringify(query)}${others} not be retried before ${until}; then run the same command again`
+    return `the API asked querymill to wait until ${until} before retrying ${JSON.stringify(query)}${others}; then run the same command again`
   }
   if (finish === 'completed' || finish === 'unreachable' || finish === 'interrupted') {
     return reasons[finish]
@@ -78,19 +78,19 @@ async function whyEnded(
     ({ reason }) => reason === (finish === 'stalled' ? 'rate' : finish),
   )
   if (stop?.reason === 'rate' && stop.until !== null) {
-    return `the API asked for a pause until ${stop.until}; then run the same command again`
+    return `the API asked for a pause until ${stop.until}; run the same command again later`
   }
   if (stop !== undefined) {
     return `${finish === 'budget' ? stop.detail : reasons[finish]} (since ${stop.since})`
   }
   if (finish !== 'budget') return reasons[finish]
-  // A run or list with a used-up budget does not block other runs, so no stop is active.
+  // The used-up budget of a run or list does not block other runs, so it causes no stop.
   return (await leftUnaffordable(db, (seconds + slackSeconds) * 1_000)) === 'list'
     ? `a list's budget for this month is used up (see ${npmRun('budget')}); raise it with ${npmRun('budget --')} --list NAME --credits N, then run: ${npmRun('retry --')} --state unaffordable`
     : `a run's budget is used up; enqueue its list again with a larger --budget, or run: ${npmRun('retry --')} --state unaffordable --budget N`
 }
 
-/** Margin for the time that has passed since the summary was made. */
+/** Margin in seconds for the time since the summary was made. */
 const slackSeconds = 10
 
 export function exitOf(
@@ -127,7 +127,7 @@ export interface Waiting {
   readonly until: string
 }
 
-/** Window for measuring the rate. No rate is measured over less than `shortestMs`. */
+/** Longest and shortest window for measuring the rate. */
 const paceMs = 60_000
 const shortestMs = 500
 
@@ -145,7 +145,7 @@ export class Tally {
   calls = 0
   remaining: number | null = null
   reused = 0
-  /** Tasks that must wait longer than a drain does, with the first task's query; null if there are none. */
+  /** Tasks that a drain does not wait for, with the first task's query; null if there are no such tasks. */
   waiting: Waiting | null = null
   readonly runs = new Set<number>()
 

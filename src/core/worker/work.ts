@@ -27,7 +27,7 @@ export type WorkOptions = WorkerOptions & {
 }
 
 const tickMs = 200
-/** Time after which a drain gives up on an unreachable system. The drain ends within 40 s, including the shutdown. */
+/** Time after which a drain gives up on an unreachable system. It then ends within 40 s, including the shutdown. */
 const giveUpMs = 18_000
 /** Time after which a silent database is considered unreachable, even if no connection broke. */
 const silentMs = 5_000
@@ -159,7 +159,7 @@ async function putAway(worker: Worker, consumer: Consumer): Promise<void> {
       `waiting for ${count(worker.dispatch.flying, 'call')} in flight; stop again to abandon them (they may be charged)`,
     )
   }
-  // While the database is unreachable, every reservation fails, so waiting is pointless.
+  // If the database is unreachable, reservations fail, so the worker does not wait for them.
   const atGate = () => worker.dispatch.atGate && !worker.outages.mute
   const allBack = () => !atGate() && worker.dispatch.flying === worker.batch.size
   await until(allBack, worker.mill.config.timeoutMs + putAwayMs)

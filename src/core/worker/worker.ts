@@ -206,7 +206,7 @@ export class Worker implements Tools, DispatchOptions {
     if (affordable !== null) this.lanes.resize(affordable)
   }
 
-  /** True if a later call from the account was answered with results. False if the database does not respond. */
+  /** True if a later call from the account returned an answer. False if the database does not respond. */
   async #refutedBefore(task: number): Promise<boolean> {
     try {
       return await keyAnsweredSince(this.mill.db, task)
@@ -256,8 +256,8 @@ const everyMs = 500
 function askForLostAnswers(worker: Worker) {
   const { db, config } = worker.mill
   const { account } = worker.spender
-  // Time for which the API repeats an answer. Before the first answer, the time is undefined, and the value that
-  // earlier workers stored applies.
+  // Time for which the API repeats an answer. Until the first answer, the time is undefined, and the value stored by
+  // earlier workers is used.
   let replayMs: number | null | undefined
   let looking = false
   let ended = false

@@ -30,20 +30,20 @@ import type { CallName } from '../ledger/settle.ts'
 import type { Mill } from '../mill.ts'
 import type { Reply } from '../search/call.ts'
 
-/** Disk space for each waiting answer. An answer with 100 results takes about 50 kB; half the space may be unused. */
+/** Disk space reserved for each answer. An answer with 100 results takes about 50 kB; half the space may be unused. */
 const bytesOfAnswer = 128 * 1024
 /** Interval at which replies are flushed to disk, to survive a power failure. */
 const flushMs = 10
-// The space is filled with random data, so that no file system stores it as a hole or deduplicates it.
+// Space is filled with random data, so that file systems cannot deduplicate it or store it as a hole.
 const fillBytes = 64 * 1024
-/** Maximum size of a record's head. Response headers take up to 64 kB. */
+/** Maximum size of a record's head. Response headers can be up to 64 kB long. */
 const longestHead = 128 * 1024
 const usualHead = 1024
 const suffix = '.wal'
 
 /** Head of a record: a line before the body's bytes. */
 interface RecordHead extends Provenance {
-  /** Generation of the record. Valid records may be followed by settled records from older generations. */
+  /** Generation of the record. The file may end with settled records from older generations. */
   readonly generation: number
   /** Size of the body, or null if none was received. */
   readonly bytes: number | null
@@ -64,8 +64,8 @@ interface LogOptions {
 const ownFiles = new Set<string>()
 
 /**
- * A worker's log, with two segments that are written alternately. A segment is overwritten when all its replies are in
- * the database, so the allocated space suffices even if the disk fills up.
+ * A worker's log, with two segments that are written alternately. A segment is overwritten once all its replies are in
+ * the database, so the log still works if the disk is full.
  */
 export class WriteAheadLog {
   readonly #segments: Segment[] = []
@@ -73,7 +73,7 @@ export class WriteAheadLog {
   readonly #provenance: Provenance
   /** For each unsettled call, the segment that contains its reply. */
   readonly #holders = new Map<number, Segment>()
-  /** Replies that did not fit and will be written later. */
+  /** Replies to be written once the log has space again. */
   readonly #unwritten = new Map<number, readonly [CallName, Reply]>()
   #flushing: Promise<void> | null = null
 
@@ -129,7 +129,7 @@ export class WriteAheadLog {
     for (const [call, reply] of [...this.#unwritten.values()]) this.append(call, reply)
   }
 
-  /** Closes the log, and removes empty files. Keeps files with replies, and returns them with their calls. */
+  /** Closes the log, and removes empty files. Returns the files that contain replies, with the calls in them. */
   async close() {
     this.touch()
     await this.#flushing
@@ -193,7 +193,7 @@ class Segment {
     this.dirty = true
   }
 
-  /** Releases one reply. A segment without unreleased replies is overwritten from its start. */
+  /** Releases one reply. Once all its replies are released, a segment is overwritten from the start. */
   release(): void {
     this.#pending -= 1
     if (this.#pending === 0) this.#restart()
@@ -211,7 +211,7 @@ class Segment {
     await new Promise((resolve) => fdatasync(this.#handle, resolve))
   }
 
-  /** Returns true if the file is kept because it contains replies. */
+  /** Returns true if the file still contains replies and is therefore kept. */
   close(): boolean {
     const stays = !this.free && this.#isThere()
     if (!stays) {
@@ -235,7 +235,7 @@ class Segment {
   #restart(): void {
     this.#generation += 1
     this.end = 0
-    // No record starts with a newline, so readers stop here until the next record overwrites the newline.
+    // No record starts with a newline, so this newline ends the log until the next record overwrites it.
     writeWhole(this.#handle, [Buffer.from('\n')], 0)
   }
 
@@ -253,7 +253,7 @@ class Segment {
       closeSync(this.#handle)
       this.#handle = handle
     } catch {
-      // Retried at the next heartbeat.
+      // The next heartbeat will try again.
     }
   }
 }
@@ -370,7 +370,7 @@ export function logFolder({ config }: Pick<Mill, 'config'>): string {
   return join(config.home, 'spool')
 }
 
-/** Throws if replies could not be logged, before anything is bought. */
+/** Throws an error if replies cannot be logged, so that nothing is bought. */
 export function expectLogFolder(mill: Mill): void {
   const folder = logFolder(mill)
   try {

@@ -64,7 +64,7 @@ function clean(text: string): string {
   return text.toWellFormed().replace(forbidden, '\ufffd')
 }
 
-/** Builds a link if the address is a web address. Otherwise, returns the text. */
+/** Returns a link to a web address, or only the text for any other address. */
 export function link(url: string | null, text: string | null): Html {
   const parsed = url !== null && /^https?:\/\//i.test(url) ? parseUrl(url) : null
   if (parsed === null) return html`${text}`
@@ -90,7 +90,7 @@ export function change(share: number): Html {
   return clicks(share * 100)
 }
 
-/** Formats clicks won or lost, as an index based on the click curve. A value that rounds to 0 gets no color. */
+/** Formats clicks won or lost, as an index based on the click curve. A value that rounds to 0 has no color. */
 export function clicks(value: number): Html {
   const text = points.format(value)
   const tone = text === '0.00' ? 'none' : value > 0 ? 'good' : 'bad'

@@ -42,7 +42,7 @@ export interface LineChart {
   /** Days without a point, each with the reason. */
   readonly gaps?: readonly Happening[]
   readonly spots?: boolean
-  /** Adds data to the points for a script that shows it on hover. */
+  /** Adds data to each point for a script to show on hover. */
   readonly hover?: boolean
   readonly named?: boolean
 }
@@ -62,7 +62,7 @@ interface Frame {
   readonly bottom: number
 }
 
-/** Draws an inline line chart that needs no script, gets its colors from classes, and can be printed. */
+/** Draws a printable inline line chart that uses CSS classes for colors and needs no script. */
 export function lineChart({ width = 1040, ...chart }: LineChart): Html {
   const { height, series, range, title, format } = chart
   const edges = {
@@ -87,7 +87,7 @@ export function lineChart({ width = 1040, ...chart }: LineChart): Html {
     ${bands.map((band) => bandOf(band, frame))}
     ${(chart.ticks ?? y.ticks(5)).map((tick) => gridLine(edges, y(tick), format(tick)))}
     ${timeLabels(chart.grain, frame).map(({ at, text }) => {
-      // The label is centered below its point, or as close to the center as the edge allows.
+      // Centers the label below its point, but keeps the label within the chart.
       const half = (text.length * letterWidth) / 2
       const middle = Math.max(half, Math.min(at, width - half))
       const spot = { x: middle, y: height - 8, 'text-anchor': 'middle' }
@@ -156,7 +156,7 @@ function markLine({ mark }: LineChart, { y, left, right }: Frame): Html | null {
   ${element('text', { class: 'tick', ...place }, mark.name)}`
 }
 
-/** Writes names at the ends of their lines, without overlaps. If there are many names, they are closer together. */
+/** Writes names at the ends of their lines, without overlaps. If there are many names, the gaps are smaller. */
 function names({ series }: LineChart, { x, y, top, bottom }: Frame): readonly Html[] {
   const ends = series.flatMap(({ name, points }, index) => {
     const end = points.findLast(({ value }) => value !== null)
@@ -189,7 +189,7 @@ function shorten(name: string): string {
 interface PictureOptions {
   readonly name?: string
   readonly seen?: 'end' | 'beginning'
-  /** Rows of the CSV file, if the file needs more than one column for each line in the chart. */
+  /** Rows of the CSV file, if a line in the chart needs more than one column. */
   readonly figures?: readonly (readonly Cell[])[]
 }
 
@@ -210,7 +210,7 @@ export function drawDays({
 }: Pick<LineChart, 'title' | 'series' | 'format' | 'notes' | 'bands'> & {
   readonly height?: number
   readonly least?: number
-  /** True if all numbers are whole, so that no tick lies between two whole numbers. */
+  /** True if all values, and therefore all ticks, are whole numbers. */
   readonly whole?: boolean
 }): Html {
   const values = chart.series.flatMap(({ points }) => points.map(({ value }) => value ?? 0))

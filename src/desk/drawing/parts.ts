@@ -19,7 +19,7 @@ export function percent(share: number | null): Html {
 
 export const unknown: Html = html`<span class="none" aria-label="unknown">–</span>`
 
-/** A number, tagged with its name in `status -- --json`. */
+/** Renders a number with its name from `status -- --json`. */
 export function figure(name: string, value: number | null): Html {
   return html`<span data-figure="${name}" data-value="${value ?? ''}">${amount(value)}</span>`
 }
@@ -48,7 +48,7 @@ export function command(line: string): Html {
   return html`<code class="command" data-copy>${line}</code>`
 }
 
-/** Builds a link within the desk. Without an address, as in a report file, shows only the text. */
+/** Builds a link within the desk. If `href` is null, as in a report file, only the text is shown. */
 export function to(href: string | null, text: Html | string | number): Html {
   if (href === null) return html`${text}`
   return html`<a href="${href}">${text}</a>`
@@ -105,7 +105,7 @@ export function spark(ranks: readonly (number | null | undefined)[]): Html {
   </svg>`
 }
 
-/** Wraps a chart that may be too wide, initially scrolled to its end (the newest days) or its beginning. */
+/** Makes a wide chart scrollable, initially at its end (the newest days) or its beginning. */
 export function scrolled(name: string, chart: Html, seen: 'end' | 'beginning' = 'end'): Html {
   return html`<div class="scroll wide ${seen}" role="region" aria-label="${name}" tabindex="0">
     <div class="drawn">${chart}</div>

@@ -36,7 +36,7 @@ function kindOf<Value>(draw: (value: Value) => Content, look?: 'n' | 'word'): Co
   })
 }
 
-// A phone also shows a single further column, because the control to expand it would take as much space.
+// If only one column is left, a phone shows it, because the control to expand it would take as much space.
 const phoneColumns = 4
 
 /** Draws a table. On a phone, each row is a card with the first columns, and the other columns can be expanded. */

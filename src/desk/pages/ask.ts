@@ -115,7 +115,7 @@ function drawLibrary(questions: readonly Question[], word: string | null, place:
 const dateType = 1082
 const mostLines = 8
 
-/** Draws a line chart of daily numbers. Returns null if a day has two values, or for too many lines or a single day. */
+/** Draws a line chart of daily numbers. Returns null for too many lines, a single day, or two values for one day. */
 function picture({ columns, rows }: AskedRows, title: string): Html | null {
   const day = columns.findIndex(({ type }) => type === dateType)
   const value = columns.findIndex(({ kind }) => kind === 'number')
@@ -164,7 +164,7 @@ function numberIn(text: string | null): number | null {
 
 type FormValues = Readonly<Record<string, string>>
 
-/** Flags that the form offers. Two date fields replace `--between`. */
+/** Flags in the form, which has two date fields instead of `--between`. */
 const offered = ({ narrows }: Question) => narrows.filter((flag) => flag !== 'between')
 
 const dayNames = ['day', 'since', 'until']

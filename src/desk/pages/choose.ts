@@ -65,7 +65,7 @@ export function hiddenField(name: string, value: string): Field {
   return () => element('input', { type: 'hidden', name, value })
 }
 
-/** Text field. Its value comes from the filter with that name, unless the options contain a value. */
+/** Text field. The value is taken from the filter with the same name, unless the options set a value. */
 export function textField(
   name: string,
   label: Html | string,

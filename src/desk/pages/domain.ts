@@ -72,7 +72,7 @@ async function readDomainPage(
   return readDomain(db, known, { ...(await readDays(db, span)), memory })
 }
 
-/** Key for caching a domain's or page's figures for the given days; null if the sums of these days are not stored. */
+/** Cache key for the figures of a domain or page on the given days; null if these days' sums are not stored. */
 export async function versionOf(
   db: Database,
   { span: { since, until }, compared }: Pick<DomainDays, 'span' | 'compared'>,
@@ -98,7 +98,7 @@ export async function readMarks(db: Database, span: DaySpan) {
 
 export type DomainFound = Awaited<ReturnType<typeof readDomain>>
 
-/** The domain does not have to appear in any answer. Figures for stored days are cached while `memory` exists. */
+/** Reads a domain, even if it appears in no answer. Figures for stored days are cached while `memory` exists. */
 export async function readDomain(
   db: Database,
   known: KnownDomain,
@@ -125,7 +125,7 @@ async function readCompared(db: Database, domain: string, { span, compared }: Do
   }
 }
 
-/** Draws a domain, with `ranks` between its positions and moves. */
+/** Draws the facts about a domain, and inserts `ranks` before the moves. */
 export function drawDomain(found: DomainFound, place: PagePlace, ranks: Html | null = null): Html {
   const { known, span, pages, rivals } = found
   return html`${drawHoldings({ ...found, name: known.domain }, place)} ${ranks}
@@ -308,7 +308,7 @@ export function drawHoldings(found: Holdings, place: PagePlace): Html {
     { ...found, shares: found.days.map((day) => ({ ...day, domain: found.name })) },
     {
       picture: `Share of voice of ${found.name}, day by day`,
-      about: "Share of clicks that the domain's best positions would get, weighted by query.",
+      about: "Estimated share of clicks, based on the domain's best positions and query weights.",
     },
     place,
   )}
@@ -400,7 +400,7 @@ export const domainsPage = definePage({
 
 const greatestDomains = {
   picture: 'Share of voice of the first domains in the table, day by day',
-  about: "Share of clicks that these domains' best positions would get, weighted over all queries.",
+  about: 'Estimated shares of clicks, based on best positions and the weights of all queries.',
 }
 
 function noDomains(word: string | null): Html {

@@ -12,7 +12,7 @@ import {
 import type { DB } from '../../base/database/schema.ts'
 import { daysBefore } from '../address.ts'
 
-/** A day whose keywords are stored, or are computed from its answers. */
+/** A day with keywords, either stored or computed from the day's answers. */
 interface KeywordDay {
   readonly day: string
   /** Id in `finished_days`; null if nothing is stored for the day. */
@@ -29,8 +29,8 @@ export interface KeywordDays {
 }
 
 /**
- * Chooses the days to compare: by default, the newest stored day and the last earlier day with a run. A day without a
- * run is replaced with the last earlier day with a run. Returns null if there are no runs.
+ * Chooses the days to compare: by default, the newest stored day and the last earlier day with a run. If a given
+ * day has no run, the last earlier day with a run is used. Returns null if there are no runs.
  */
 export async function chooseDays(
   db: Database,
@@ -204,7 +204,7 @@ export async function countKeywords(db: Database, days: KeywordDays, query: Keyw
   return count
 }
 
-/** Reads the keywords in a view, in order. Without a limit, reads all keywords. */
+/** Reads the sorted keywords in a view: all keywords, if no limit is given. */
 export async function readKeywords(
   db: Database,
   days: KeywordDays,
@@ -296,7 +296,7 @@ export async function readKeywordDetails(
       url: urlOf.get(row.page ?? '') ?? null,
       // The keyword's ranks, oldest day first; undefined for days without a known rank.
       history: days.map((day) => rankOf.get(`${day} ${row.id}`)).toReversed(),
-      // Ranks one day and one week earlier, or on the nearest stored day before.
+      // Ranks a day and a week earlier, each from the last day stored by then.
       dayBefore: rankOf.get(`${dayBefore} ${row.id}`),
       weekBefore: rankOf.get(`${weekBefore} ${row.id}`),
     }

@@ -54,7 +54,7 @@ export const money = definePage({
 async function readMoney(reading: DeskReading, span: DaySpan) {
   const zoned = { ...span, zone: reading.config.zone }
   const forecast = await reading.forecast()
-  // The events are null if there are too many calls to read quickly.
+  // The events are null if reading the calls takes too long.
   const events = await reading.briefly((db) => readRises(db, zoned, reading.config))
   const accounts = await reading.books((db) => readAccountsFound(db, zoned))
   return { ...accounts, events, forecast }
@@ -227,7 +227,7 @@ export const statementPage = definePage({
           id: 'sums',
           title: 'Changes',
           empty: [
-            'No balance was reported in this period. A statement begins with the first answer.',
+            'No balance was reported in this period. The statement begins with the first answer.',
             npmRun('statement'),
           ],
         },
@@ -294,7 +294,7 @@ function drawForecast(forecast: CreditForecast | null, { zone }: PagePlace): Htm
   )
 }
 
-/** The forecast in sentences; null if the forecast took too long. */
+/** Draws the forecast as sentences. A null forecast took too long. */
 export function drawForecastLines(forecast: CreditForecast | null, zone: string): Html {
   if (forecast === null) return html`<p>The forecast takes too long to compute for this page.</p>`
   return lines(forecastSentences(forecast, zone))

@@ -175,7 +175,7 @@ function drawCost(run: RunFacts): Html {
       ],
       ['credits used', html`${figure('spent', run.spent)}${of}${uncertainNote({ uncertain })}`],
       [
-        'expected, at the prices of earlier nights',
+        'expected credits at the prices of earlier nights',
         asked === null || usual === null ? null : asked * usual,
       ],
       ['credits per answer', html`${amount(run.price)}${usually}`],
@@ -189,7 +189,7 @@ function drawCost(run: RunFacts): Html {
 
 type RunFacts = RunFound['run']
 
-/** A position that one of our domains gained or lost in a run. If no domains are configured, any domain counts. */
+/** A change in the position of one of our domains in a run. If no domains are configured, any domain counts. */
 interface RunMove {
   readonly query_id: string
   readonly q: string

@@ -191,7 +191,7 @@ function ourShare({ shares, ours }: Standing, day: string): number | null {
 interface Task {
   readonly tone: 'bad' | 'warn'
   readonly text: string
-  /** Command to run, unless a page should be opened instead. */
+  /** Command to run; undefined if a page should be opened instead. */
   readonly line?: string
   readonly path?: string
 }
@@ -277,8 +277,8 @@ function drawTasks(found: OverviewFound, place: PagePlace): Html {
 
 function drawStanding(found: Standing, place: PagePlace): Html {
   const picture = 'Share of voice of our domains and of competitors, day by day'
-  const about = html`Share of the clicks that each domain's best positions would get, weighted by
-  query. ${to(place.href('/domains'), 'All domains')}`
+  const about = html`Estimated share of clicks, based on each domain's best positions and the
+  queries' weights. ${to(place.href('/domains'), 'All domains')}`
   return html`${drawTiles(found, place)}
     ${found.shares.length === 0 ? null : drawShares(found, { picture, about }, place)}
     <div class="pair">${drawDistribution(found, place)} ${drawRivals(found, place)}</div>
@@ -483,7 +483,7 @@ export function creditsOf({ forecast }: OverviewFound) {
   const topUpBy = met === null ? null : new Date(met)
   if (perDay === 0) return { nights: null, topUpBy, lastsUntil: topUpBy }
   const left = Math.max(0, Math.floor((balance - floor) / perDay))
-  // If the floor is reached only after the coming week, the time is estimated from recent prices.
+  // If the floor is reached after the coming week, that time is estimated from recent prices.
   const estimate = left > mostDaysAhead ? null : new Date(now.getTime() + left * dayMs)
   const perNight = steps.length === 0 ? perDay : (perDay * days) / steps.length
   const nights = Math.max(0, Math.floor((balance - floor) / perNight))

@@ -1,4 +1,4 @@
-// The page for a ranking URL: its positions, their dates, and the domains that replaced it.
+// The page for a ranking URL, with its positions by date and the domains that replaced it.
 
 import type { Database } from '../../base/database/database.ts'
 import { groupBy } from '../../base/query.ts'
@@ -141,7 +141,7 @@ function nights({ queryId, first, last, newest, gone }: PageQuery, place: PagePl
 
 type PageQuery = ReturnType<typeof queriesOf>[number]
 
-/** A page's queries by position. Queries for which the page no longer ranks come last. */
+/** Sorts a page's queries by position. Queries for which the page no longer ranks come last. */
 function queriesOf(days: readonly PageDay[], answers: readonly NewestAnswer[]) {
   const byQuery = new Map(answers.map((answer) => [answer.queryId, answer]))
   const found = [...groupBy(days, ({ queryId }) => queryId)].flatMap(([queryId, own]) => {

@@ -209,7 +209,7 @@ function placesOf(early: NightAnswer, late: NightAnswer) {
     })
 }
 
-/** Marks results that left (on the earlier side), or that entered, moved or got a new title (on the later side). */
+/** The earlier side marks results that left. The later side marks results that entered, moved or were retitled. */
 function side(
   result: SerpResult | null,
   changes: readonly SerpChange[],

@@ -175,7 +175,7 @@ function variants({ query, variants: same }: QueryFound, place: PagePlace): Html
   return section(
     { id: 'variants', title: 'Other variants of the query' },
     others.length === 0
-      ? nothing('This query text is not asked for any other device or place.')
+      ? nothing('There are no queries with this text for other devices or places.')
       : lines(others.map(({ queryId, q }) => toQuery(place, queryId, names.get(queryId) ?? q))),
   )
 }
@@ -219,7 +219,7 @@ function chartDays({ days, shown, ranks }: QueryFound) {
 }
 
 const silences: Readonly<Record<string, string>> = {
-  suspect: 'answered on a suspect night and left out',
+  suspect: 'answered; left out because the night is suspect',
   unreadable: 'answered, but not readable',
   hidden: 'answered; answers from this origin are not shown',
   archived: 'answered; the answer is in the archive',
@@ -285,7 +285,7 @@ function drawHistory(found: QueryFound, place: PagePlace, asked: readonly string
   )
 }
 
-/** Rows with a state that distinguishes days without the domain from days without an answer. */
+/** Builds the table rows, in which each day without an answer has a reason instead of positions. */
 function figureRows({ shown }: QueryFound, days: readonly ChartDay[]) {
   const rows = days.map(({ runDate, evidence, silence, places }) =>
     silence === null

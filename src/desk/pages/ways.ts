@@ -18,7 +18,7 @@ export function toVariant(
   return html`${toQuery(place, queryId, q)}${variant === '' ? null : html` <span class="soft">${variant}</span>`}`
 }
 
-/** Link to a query's answer on a day. If `beside` is given, the page also shows that day's answer. */
+/** Link to a query's answer from a day. If `beside` is given, the page also shows that day's answer. */
 export function toNight(
   { href }: PagePlace,
   query: string,
@@ -67,7 +67,7 @@ export function askedAs(query: Asked): string {
   return parameters.flatMap((word) => word(query) ?? []).join(', ')
 }
 
-/** Names queries by their text, and adds the parameters in which queries with the same text differ. */
+/** Labels queries by text, plus the parameters that distinguish queries with the same text. */
 export function nameVariants(variants: readonly Variant[]): ReadonlyMap<string, string> {
   const named = [...groupBy(variants, ({ q }) => q).values()].flatMap((same) => {
     const differing = parameters.filter((word) => new Set(same.map(word)).size > 1)
@@ -92,7 +92,7 @@ export const seenColumns = [
   column.number('Days', 'days'),
 ] as const
 
-/** Position change as colored text. A rise is green, and is also stated in words. */
+/** Position change as colored text, with the direction in words for screen readers. */
 export function moved(previous: number | null, now: number | null): Html {
   if (previous === null && now === null) return unknown
   if (previous === null) return html`<span class="good">new</span>`

@@ -43,7 +43,7 @@ export async function writeReport(call: Call<ReportOptions>): Promise<Exit> {
   await writeTarget(target, [renderPage(found, new Date())])
   if (options.json === true) printJson({ file: path, sent: false })
   say(`the report is in ${path}`)
-  // Warns about mistyped tags, which would look like tags without ranks.
+  // Warns about mistyped tags, because they would appear as tags without ranks.
   for (const hint of [await hintLabels(mill.db, slice), await hintOrigins(mill.db, origins)]) {
     if (hint !== null) say(hint)
   }

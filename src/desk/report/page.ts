@@ -105,7 +105,7 @@ function summary({ figures, lists }: ReportFound): Html {
 
 const trendOf = ({ narrowed }: Figures) => ({
   picture: 'Share of voice of the largest and the chosen domains, day by day',
-  about: html`Share of the clicks that each domain's best positions would get, weighted over
+  about: html`Estimated share of clicks, based on each domain's best positions and the weights of
   ${narrowed.length === 0 ? 'all' : 'these'} queries.`,
 })
 
@@ -127,7 +127,7 @@ function domainPart(
     ${body}`
 }
 
-/** Page context for a report file. Only targets in the same file become links. */
+/** Page context for a report file. Links lead only to targets in the same file. */
 function stillPlace({ figures, zone }: ReportFound): PagePlace {
   const anchors = figures.domains.map(({ domain }) => `/domains/${encodeURIComponent(domain)}`)
   return {

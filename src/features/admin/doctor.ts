@@ -90,7 +90,7 @@ async function checkDatabase({ db, config }: Mill): Promise<string> {
     [version >= 150_000, `expected PostgreSQL 15 or newer, got ${version}`],
     [
       encoding === 'UTF8',
-      `expected a database with the encoding UTF8, got ${encoding}; create another database`,
+      `expected a database with UTF8 encoding, got ${encoding}; create a database with UTF8`,
     ],
     [
       makes,

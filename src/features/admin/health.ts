@@ -69,7 +69,7 @@ async function askProcess(address: URL): Promise<string> {
   )
 }
 
-/** Opens the database like every command, to check that it is reachable and up to date. Starts no service. */
+/** Opens the database, as every command does, to check that it is reachable and up to date. Starts no service. */
 async function askTables({ closers }: Call<HealthFlags>, config: Config): Promise<string> {
   const [{ openMill }, { postgresStatus }, { countLiveWorkers }] = await Promise.all([
     import('../../core/mill.ts'),

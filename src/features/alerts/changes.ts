@@ -19,10 +19,10 @@ export type WatchedFor = Pick<AlertRule, 'what' | 'threshold' | 'direction' | 'c
 export interface Measurement {
   /** The domain's best position; null if the domain is not in the answer. */
   readonly position: number | null
-  /** Last position in the answer, or 0 for an empty answer. For a day, the mean of its answers' depths. */
+  /** Last position in the answer, or 0 for an empty answer. For a day, the mean depth of the day's answers. */
   readonly depth: number
   readonly rival: number | null
-  /** True if the SERP feature is present, or if a wrong page ranks; null if unknown. */
+  /** True if the answer has the SERP feature or shows a wrong page; null if unknown. */
   readonly flag: boolean | null
   readonly share: number | null
   readonly queries: number
@@ -43,7 +43,7 @@ interface Measurements {
 }
 
 /**
- * Decides whether a subject's alert is raised or ends at the newest answer, the last in the series. The alert is raised
+ * Decides whether the newest answer, the last in the series, raises or ends a subject's alert. The alert is raised
  * when enough consecutive answers show a change, and ends at the first answer that no longer shows the change. The
  * answer before the change is `series[base]`.
  */
@@ -72,7 +72,7 @@ function waysOf({ what, direction }: WatchedFor): readonly (Direction | null)[] 
   return direction === null ? ['down', 'up'] : [direction]
 }
 
-/** Finds the answer before a change if exactly the required number of answers, up to the newest, show the change. */
+/** Finds the answer before a change, if exactly the required number of later answers show the change. */
 function findBase(rule: WatchedFor, series: readonly Measurement[]): number | null {
   const mark = series.at(-1)
   if (mark === undefined) return null
@@ -87,7 +87,7 @@ function findBase(rule: WatchedFor, series: readonly Measurement[]): number | nu
   return null
 }
 
-/** True if an answer shows the rule's change relative to an earlier answer; null if unknown. */
+/** True if the rule's change occurred between the two answers; null if unknown. */
 function shows({ what, threshold, direction }: WatchedFor, measurements: Measurements) {
   const { base, now } = measurements
   switch (what) {
@@ -152,7 +152,7 @@ function isBehind({ position, rival }: Measurement): boolean | null {
   return rival !== null && rival < position
 }
 
-// Minimum fractions of the earlier day's queries and depth for a day's share to be comparable.
+// For a comparison, a day needs at least these fractions of the earlier day's queries and depth.
 const leastQueries = 0.8
 const leastDepth = 0.6
 
@@ -232,7 +232,7 @@ export function concerns({ list, tag }: AlertRule, { labels }: AskedQuery): bool
   return tag === null || tag === anybody || labels.includes(tag)
 }
 
-/** Domains whose positions the rules need, or null for all domains. The queries may need other domains, too. */
+/** Domains whose positions the rules need, or null for all domains. The caller adds target and alert domains. */
 export function domainsOf(rules: readonly AlertRule[], ours: readonly string[]) {
   const named = rules.flatMap(({ domain, rival }) => [domain, rival])
   if (named.includes(anybody)) return null
@@ -246,7 +246,7 @@ interface Around {
   readonly places: SeenPlaces
 }
 
-/** Subjects that a rule watches in the answers to a query, including subjects that the rule has reported before. */
+/** Subjects that a rule watches in the answers to a query, or has reported before. */
 export function subjectsOf(
   rule: AlertRule,
   around: Around,
@@ -373,7 +373,7 @@ function changeOf(
   }
 }
 
-/** Describes a position. A missing domain is `below` the answer's depth or the other position, whichever is greater. */
+/** Describes a position. A missing domain is `below` the greater of the answer's depth and the other position. */
 function placeWords({ position, depth }: Measurement, other: Measurement): string {
   return position === null ? `below ${Math.max(depth, other.position ?? 0)}` : String(position)
 }
@@ -383,7 +383,7 @@ function rivalWords({ rival, position, depth }: Measurement): string {
   return `${shown(rival)} vs. ${shown(position)}`
 }
 
-/** Names the domain that took a lost position, or that lost a gained position. */
+/** Names the new holder of a lost position, or the previous holder of a gained position. */
 function tookBy(way: Direction | null, other: string | null): string {
   if (other === null) return ''
   return way === 'up' ? ` (previously the position of ${other})` : ` (${other} took its position)`

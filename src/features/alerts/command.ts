@@ -107,7 +107,7 @@ async function loadRules(call: Call<AlertFlags>, typed: string | undefined): Pro
   if (call.options.json === true) printJson({ rules: rules.length, changes })
   else {
     for (const { change, name } of changes) print(`${change}  ${name}`)
-    print(`${count(rules.length, 'rule')} in force${changes.length === 0 ? ', as before' : ''}`)
+    print(`${count(rules.length, 'rule')} in force${changes.length === 0 ? ' (unchanged)' : ''}`)
   }
   return exits.done
 }
@@ -219,7 +219,7 @@ const kinds: Record<
 interface KnownNames {
   /** Returns the name of the list that a line refers to; null if there is no such list. */
   readonly listOf: (typed: string) => string | null
-  /** Our sites and rivals' sites that are folders or groups of hosts. Only these sites have separate figures. */
+  /** Folders and groups of hosts among our sites and rivals' sites. Only these sites have separate figures. */
   readonly sites: ReadonlySet<string>
 }
 

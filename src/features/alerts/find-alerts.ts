@@ -114,7 +114,7 @@ async function checkRun(trx: Database, run: UncheckedRun) {
   return { lines: [...told, ...ended], summary }
 }
 
-/** If at least this number and share of queries drop, the problem is probably the night itself. */
+/** If at least this number and this share of queries drop, the whole night is probably bad. */
 const badNight = { queries: 5, share: 0.25 }
 
 function summarise({ raised, run }: AlertCheck, answered: number): Headline {
@@ -179,11 +179,11 @@ async function readFacts(
 ) {
   const queries = asked.map(({ query_id: id }) => id)
   const limit = Math.max(...rules.map(({ confirm }) => confirm)) + passedOver
-  // Reads one answer per day, oldest first, up to the run's day and for any later days already checked.
+  // Reads one answer per day, oldest first: up to the run's day, and on later days that were already checked.
   const about = { queries, date: run.run_date, limit }
   const answers = await readRows<RankAnswer>(trx, 'read_rank_evidence', about)
   const known = await readKnownAlerts(trx, queries)
-  // The answers before and after the change in each open alert.
+  // For each open alert, the answers before and after its change.
   const standIns = known
     .flatMap((one) => (one.recovered_run_date === null ? [one.base_search_id, one.search_id] : []))
     .filter((id) => id !== null)
@@ -242,7 +242,7 @@ interface WatchedSeries<T extends S, S> {
   /** Evidence for the known alert, before and after the change. */
   readonly base: S | undefined
   readonly raised: S | undefined
-  /** Answers or days, oldest first. */
+  /** Answers or daily shares, oldest first. */
   readonly series: readonly T[]
   readonly see: (one: S) => Measurement
 }
@@ -307,8 +307,8 @@ async function checkRule(
     const series = days.map(dayOf).filter((day) => day !== undefined)
     const [base, shown] = [dayOf(last?.base_run_date ?? ''), dayOf(last?.run_date ?? '')]
     const step = nextStep(rule, { known: last, base, raised: shown, series, see: measureDay })
-    // The run's day may have no share yet, because a run is still open or no query was answered. In that case, the
-    // check after the day's last run decides.
+    // The run's day may not have a share yet, because a run is open or no query was answered. In that case, the
+    // share is checked after the day's last run.
     if (step === null || step.now.run_date < run.run_date) continue
     const { run_date: date, share } = step.now
     if (step.kind === 'recover') {

@@ -60,7 +60,7 @@ export interface Headline {
   readonly headline: string
 }
 
-/** Records that a run was checked. A run that is judged again is also checked again. */
+/** Records that a run was checked. Each new judgement requires a new check. */
 export async function markChecked(
   db: Database,
   { id, judged_at: judged }: UncheckedRun,
@@ -186,7 +186,7 @@ export async function insertAlerts(trx: Database, alerts: readonly NewAlert[]): 
   }
 }
 
-/** The id of an alert, the run, day and answer that end it, and the value measured in that answer. */
+/** End of an alert: its id, the run, day and answer that end it, and the value measured in that answer. */
 export type Recovery = Updateable<Alerts> & { readonly id: number }
 
 export async function recoverAlert(trx: Database, { id, ...end }: Recovery): Promise<void> {

@@ -199,7 +199,7 @@ function refuse(error: pg.DatabaseError): Misuse {
   const got =
     kept === undefined
       ? error.message
-      : `${kept}, an internal table of querymill, which is neither shown nor exported`
+      : `${kept}, an internal table of querymill that is neither shown nor exported`
   return new Misuse(
     `expected analyst views or tables of answers, lists and runs, got: ${got}; docs/schema.md lists the readable views and tables`,
     { cause: error },
@@ -213,10 +213,10 @@ const harmful =
 /** Identifiers with Unicode escapes, which could hide any name. */
 const spelled = /u&\s*["']/i
 
-/** Schema for analysts' own tables, which may contain anything. */
+/** Schema for analysts' own tables, whose contents are unknown. */
 const theirs = /\bscratch\b/i
 
-/** Rejects untrusted SQL that could do more than read. */
+/** Rejects untrusted SQL that could do more than read data. */
 export function expectHarmless(text: string): void {
   const word = [harmful, spelled, theirs].map((pattern) => pattern.exec(text)?.[0]).find(Boolean)
   if (word === undefined) return

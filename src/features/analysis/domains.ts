@@ -15,7 +15,7 @@ const tables = ['own_domains', 'rival_domains'] as const
 
 type DomainLine = Omit<Selectable<DB[(typeof tables)[number]]>, 'added_at'>
 
-/** A domain of ours or a rival's, with its label and period. Missing dates are null. */
+/** Own or rival domain, with its label and period. Missing dates are null. */
 export interface OwnDomain extends Readonly<DomainLine> {
   readonly rival: boolean
 }
@@ -215,7 +215,7 @@ export function readHeldDays(db: Database, { domains, tag, since, until }: Share
   return readRows<HeldDay>(db, 'read_held_days', { domains, tag, since, until })
 }
 
-/** A domain that appears in a result, is ours or belongs to a rival. Domains that are or were ours have labels. */
+/** A domain that appears in a result, is ours or belongs to a rival. Our current and former domains have labels. */
 export type KnownDomain = NonNullable<Awaited<ReturnType<typeof readKnownDomain>>>
 
 /** Finds a domain by name, or returns null if no answer or domain line contains it. */
@@ -251,7 +251,7 @@ export interface DomainRow {
   readonly top3: number
 }
 
-/** Reads domains, ours first, by share on the span's last answered day, with the share on the first. */
+/** Reads domains, ours first, by share on the last answered day, with the share on the first answered day. */
 export function readDomainTable(db: Database, { since, until }: DaySpan, word: string | null) {
   return readRows<DomainRow>(db, 'read_domain_table', { until, since, word })
 }

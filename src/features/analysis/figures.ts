@@ -17,7 +17,7 @@ export interface FigureOptions {
   readonly slice: Slice
   /** Requested domains. If empty, the report shows our own domains or, if there are none, the largest domains. */
   readonly domains: readonly string[]
-  /** Day on which a domain must be ours to be shown as ours. */
+  /** Domains that are ours on this day are shown as ours. */
   readonly today: string
 }
 
@@ -74,7 +74,7 @@ async function chooseDomains(
   const current = own.filter(({ since, until }) => {
     return (since === null || since <= today) && (until === null || until >= today)
   })
-  // A requested domain keeps its label even after its last day.
+  // A requested domain is labelled even if its last day has passed.
   const labels = new Map([...own, ...current].map(({ domain, label }) => [domain, label]))
   const ours = [...new Set(current.map(({ domain }) => domain))]
   const named = [asked, ours, greatest.slice(0, strangers)].find((names) => names.length > 0) ?? []

@@ -111,13 +111,13 @@ interface MemberChoice {
   readonly list: number
   readonly word: string | null
   readonly tag: string | null
-  /** If true, reads only queries whose line in the list differs from the query. */
+  /** If true, reads only queries whose text differs from the text in the list. */
   readonly respelled: boolean
   readonly skip: number
   readonly most: number
 }
 
-/** Reads a list's queries, highest weight first, and then queries that are no longer in the list. */
+/** Reads a list's queries, highest weight first, followed by queries that are no longer in the list. */
 export function readListMembers(
   db: Database,
   { list, word, tag, respelled, skip, most }: MemberChoice,

@@ -11,7 +11,7 @@ export function readNotes(db: Database, tags: readonly string[]) {
     .execute()
 }
 
-/** Reads notes about all queries in a period, oldest first, for charts. */
+/** Reads a period's notes that apply to all queries, oldest first, for charts. */
 export function readNotesBetween(db: Database, { since, until }: DaySpan) {
   return notes(db)
     .where('tag', '=', '*')

@@ -35,8 +35,8 @@ export async function hintOrigins(db: Database, asked: string | undefined): Prom
 }
 
 /**
- * Returns a reader's default origins. An embedded database without live answers shows the origins of its answers. For a
- * configured database, the user chooses the origins.
+ * Returns a reader's default origins. If an embedded database has no live answers, the origins of its answers are used.
+ * For a configured database, the user chooses the origins.
  */
 export async function firstOrigins(
   db: Database,

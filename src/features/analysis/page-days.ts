@@ -37,13 +37,13 @@ export function readPageDays(db: Database, { key, since, until }: PageSpan) {
   return readRows<PageDay>(db, 'read_page_days', { key, since, until, most: mostPageDays })
 }
 
-/** For a query for which the page has ranked, the newest answer in a period. */
+/** Newest answer in a period to a query for which the page has ranked. */
 export interface NewestAnswer {
   readonly queryId: string
   readonly runDate: string
   readonly search: number
   readonly depth: number
-  /** Domain that now ranks in the page's old position. */
+  /** Domain that now holds the page's old position. */
   readonly taker: string | null
 }
 
@@ -60,14 +60,14 @@ export function readNewestAnswers(
   })
 }
 
-/** Reads a page's daily sums, under all spellings of its URL. A domain's sums are computed in the same way. */
+/** Reads a page's daily sums, under all spellings of its URL. Sums for domains are computed in the same way. */
 export function readPageHoldings(db: Database, { key, since, until }: PageSpan) {
   return readRows<DomainDay>(db, 'read_page_holdings', { since, until, key })
 }
 
-/** A page's position change for a query, between the last known answers on two days. */
+/** Change in a page's position between the last known answers to a query on two days. */
 interface PageMove extends PlaceMove {
-  /** Domain that now has the page's previous position; null if that domain is unknown or no position existed. */
+  /** Domain now at the page's previous position; null if unknown, or if the page had no previous position. */
   readonly taker: string | null
 }
 

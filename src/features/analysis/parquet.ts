@@ -4,7 +4,7 @@ import { type CellBatch, type CellColumn, listIn } from '../../base/database/fet
 
 // Number of rows per row group. Readers can skip a whole group, but must hold a group in memory.
 const groupRows = 20_000
-// Groups with bodies are limited by size, because bodies are long.
+// A group also ends at this number of characters, because bodies are long.
 const groupCharacters = 8_000_000
 
 /** Writes rows as one Parquet file, one row group at a time, with constant memory use. */
@@ -19,7 +19,7 @@ export async function* writeParquet(batches: AsyncIterable<CellBatch>): AsyncGen
   yield draft.takeEnd()
 }
 
-/** Begins a Parquet file that is built one row group at a time. Each step returns the new bytes. */
+/** Begins a Parquet file that is built one row group at a time. `takeGroup` and `takeEnd` return bytes. */
 function openDraft(cellColumns: readonly CellColumn[]) {
   const columns = cellColumns.map(parquetColumn)
   const root = { name: 'root', num_children: columns.length }
@@ -112,7 +112,7 @@ const kinds: Readonly<Record<number, Kind>> = {
   3802: json,
 }
 
-/** Element types by array type. */
+/** Element type of each array type. */
 const things: Readonly<Record<number, Kind>> = {
   1000: { ...boolean, read: (given) => given === 'true' },
   1005: integer,
@@ -150,7 +150,7 @@ function readDate(given: string): number | null {
   return Number.isNaN(time) ? null : time / 86_400_000
 }
 
-/** Returns the number of microseconds (the server's resolution) since 1970, or null for infinity. */
+/** Returns a time in microseconds since 1970 (the server's resolution), or null for infinity. */
 function readInstant(given: string): bigint | null {
   const match = /^(\d{4}-\d\d-\d\d) (\d\d:\d\d:\d\d)(?:\.(\d+))?([+-]\d\d)(?::?(\d\d))?$/.exec(
     given,

@@ -75,7 +75,7 @@ export function readDayRanks(
   return readRows<DayRank>(db, 'read_day_ranks', { query, since, until, domains })
 }
 
-/** One of the first results in an answer that was bought. The page is null if the result names no page. */
+/** One of the top results in a purchased answer. The page is null if the result names no page. */
 export interface ShownResult {
   readonly runDate: string
   readonly depth: number | null
@@ -125,7 +125,7 @@ export interface SerpWords {
   readonly kind: 'entity' | 'group' | 'related' | 'block'
   readonly ordinal: number
   readonly text: string
-  /** Type of an entity, or kind of a block. */
+  /** Type of the entity, or kind of the block. */
   readonly type: string | null
   /** Id of the query with the same text as the related search, or null if no such query exists. */
   readonly query: string | null

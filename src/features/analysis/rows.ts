@@ -53,6 +53,6 @@ function cell(value: string | null, column: CellColumn | undefined): Cell {
   // Pandas and spreadsheets would read the database's "t" as text.
   if (column?.kind === 'boolean') return value === 't'
   if (column?.kind !== 'number') return value
-  // Numbers keep all their digits, and need no protection, because a negative number is not a formula.
+  // Integers keep all digits. Numbers are not escaped, because a negative number is not a formula.
   return /^-?\d+$/.test(value) ? BigInt(value) : Number(value)
 }

@@ -3,7 +3,7 @@ import type { Database } from '../../base/database/database.ts'
 import { only, readRows } from '../../base/database/sql-file.ts'
 import type { DaySpan } from '../../base/time/zone.ts'
 
-/** A period, and whether the requested period was longer than the maximum. */
+/** A period. `cut` is true if the requested period exceeded the maximum. */
 export type ReadSpan = Awaited<ReturnType<typeof readSpan>>
 
 /** The requested period. Days that were not given are null. */
@@ -16,7 +16,7 @@ export interface AskedSpan {
   readonly most: number
 }
 
-/** Determines the period. By default, it ends on the newest complete day. Its length is limited to `most`. */
+/** Determines the period, which by default ends on the newest complete day. Its length is limited to `most`. */
 export async function readSpan(db: Database, { since, until, days, most }: AskedSpan) {
   type Found = DaySpan & { readonly earliest: string }
   const found = only(await readRows<Found>(db, 'read_span', { since, until, days, most }))
@@ -33,7 +33,7 @@ export async function fromFirstAnswers(
   return { since: only(rows).since, until, cut }
 }
 
-/** Returns one version for a period's stored days and the compared day, or null if any day is missing. */
+/** Returns the combined version of a period's stored days and the compared day; null if any day is missing. */
 export async function readStoredVersion(
   db: Database,
   days: DaySpan & { readonly compared: string },

@@ -49,7 +49,7 @@ export async function askTables(call: Call<SqlOptions>): Promise<Exit> {
   const behind = archive === undefined
   const config = readConfig(env)
   const mill = await openMill({ config, closers, say, name: 'sql', reading: true, behind })
-  // A statement without views needs no hint about views, except to explain an empty result.
+  // Hints about views are shown only if the statement uses a view or returns no rows.
   const views = /\banalysis\./i.test(question.text)
   const first = { databaseUrl: config.databaseUrl, report: say }
   const usual = async () => (views ? firstOrigins(mill.db, first) : undefined)

@@ -83,7 +83,7 @@ export async function writeTarget(
     // `wx` fails if the file exists: an existing file could be a link.
     const handle = await open(part, 'wx').catch(fail)
     try {
-      // Only write errors are reported as errors of the target. Read errors are thrown unchanged.
+      // Only write errors are attributed to the target. Read errors are thrown unchanged.
       for await (const piece of pieces) await handle.writeFile(piece).catch(fail)
     } finally {
       await handle.close()

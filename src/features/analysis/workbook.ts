@@ -68,7 +68,7 @@ function numberIn(text: string): number | null {
   return Number.isFinite(number) && exact ? number : null
 }
 
-/** Parses a day, or a time in UTC, because spreadsheets have no time zones. Returns null if it cannot be shown. */
+/** Parses a day, or a time in UTC, because spreadsheets have no time zones. Returns null for an unsupported date. */
 function dateIn(text: string, type: number | undefined): Date | null {
   const iso = type === date ? `${text}T00:00:00Z` : isoOf(text, type)
   const found = new Date(iso ?? Number.NaN)

@@ -31,14 +31,13 @@ export async function* copyOut(client: PoolClient, text: string): AsyncGenerator
   try {
     yield* copying.batches
   } finally {
-    // Until the server's last message is read, the connection stays busy. A paused stream would never deliver that
-    // message.
+    // The connection is busy until the server's last message is read, so the stream must not remain paused.
     copying.resume()
     await copying.done.catch(() => undefined)
   }
 }
 
-/** A driver query whose promise resolves to the number of copied rows. */
+/** COPY as a driver query. `done` resolves to the number of copied rows. */
 class Copying extends pg.Query {
   readonly done: Promise<number>
 
@@ -55,7 +54,7 @@ class Copying extends pg.Query {
   }
 }
 
-/** Batch size in bytes. A batch exceeds this size if a single row is longer. */
+/** Batch size in bytes, unless a single row is longer. */
 const batchBytes = 256 * 1024
 
 class CopyOut extends Copying {
@@ -98,7 +97,7 @@ class CopyOut extends Copying {
     this.#wire?.stream.resume()
   }
 
-  /** Passes on the filled batch; returns false if enough batches are waiting. */
+  /** Queues the filled batch. Returns false if enough batches are waiting. */
   #seal(): boolean {
     if (this.#rows === 0) return true
     const bytes = this.#filling.subarray(0, this.#filled)

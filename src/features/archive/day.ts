@@ -50,7 +50,7 @@ interface Passage extends ArchiveTools {
   readonly step?: (name: ArchiveStep) => Promise<void> | void
 }
 
-/** Steps of archiving a day, in order. Between the last two steps, one transaction removes the day's rows. */
+/** Steps for archiving a day, in order. Between the last two steps, one transaction removes the day's rows. */
 export const archiveSteps = [
   'written',
   'verified',
@@ -178,7 +178,7 @@ async function writeFile(
   }
 }
 
-/** Deletes files left by an interrupted archive command. Throws if they contain answers missing from the database. */
+/** Deletes files left by an interrupted archive command. Throws if a file holds answers missing from the database. */
 async function clearWay(passage: Passage, of: DayPart, tables: readonly ManifestTable[]) {
   const { folder, installation } = passage
   const text = await folder.readText(manifestPath(of))
@@ -193,7 +193,7 @@ async function clearWay(passage: Passage, of: DayPart, tables: readonly Manifest
     const old = await folder.list(lies, `${of.part}-`)
     await folder.remove(old.filter((name) => !ours.includes(name)))
   }
-  // The manifest is already deleted, so this deletes only its drafts.
+  // The manifest is already deleted, so only its drafts remain.
   await folder.remove(await folder.list('days', basename(manifestPath(of))))
 }
 

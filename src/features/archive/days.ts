@@ -9,7 +9,7 @@ import { sql } from '../../base/database/kysely.ts'
 import { only } from '../../base/database/sql-file.ts'
 import { codeOf, Misuse, WrongDatabase } from '../../base/errors.ts'
 
-/** Locks the archive for one command. Closing the returned connection releases the lock. */
+/** Prevents other commands from using the archive until the returned connection is closed. */
 export async function holdArchive(pool: Pool): Promise<PoolClient> {
   const client = await pool.connect()
   try {
@@ -22,7 +22,7 @@ export async function holdArchive(pool: Pool): Promise<PoolClient> {
   }
 }
 
-/** Lets a connection write bytea as text where possible, at half the size of hex and without loss. */
+/** Makes a connection output bytea as text where possible, which is lossless and half the size of hex. */
 export async function teachBytes(client: PoolClient): Promise<void> {
   await client.query(`
     create or replace function pg_temp.told_bytes(given bytea) returns text language plpgsql strict as $$
@@ -97,7 +97,7 @@ export async function readLeavingDays(db: Database, olderMs: number) {
 /** A table in the archive: which rows are archived, and whether they are moved or copied. */
 export interface ArchivedTable {
   readonly name: string
-  /** Moved rows are deleted from the table. Copied rows stay; the copies make the archive self-contained. */
+  /** Moved rows are deleted from the table. Copied rows are kept there, and make the archive self-contained. */
   readonly kind: 'moved' | 'copied'
   /** Columns by which rows are sorted, so that the same rows produce the same file. */
   readonly key: string[]
@@ -207,7 +207,7 @@ export async function inArchiving<T>(client: PoolClient, work: () => Promise<T>)
   }
 }
 
-/** True if an error means that another transaction changed the same rows. A retry may succeed immediately. */
+/** True if an error means that another transaction changed the same rows, so that an immediate retry may succeed. */
 export function changedMeanwhile(error: unknown): boolean {
   return ['40001', '40P01'].includes(codeOf(error) ?? '')
 }
@@ -287,7 +287,7 @@ export function copiedColumn({ name, typeName }: Pick<ArchivedColumn, 'name' | '
   return typeName === 'bytea' ? `pg_temp.told_bytes(${cell})` : cell
 }
 
-/** COPY statement that reads a table's rows to archive, in order. */
+/** Returns the COPY statement that reads the rows to archive in key order. */
 export function leavingRows(
   { name, key, where }: ArchivedTable,
   columns: readonly ArchivedColumn[],

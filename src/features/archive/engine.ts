@@ -11,7 +11,7 @@ import type { CopiedRows, FiledColumn } from './copy.ts'
 const settings = {
   // Several threads could change the row order.
   threads: '1',
-  // Enough memory for the longest bodies. A typical night uses only a small part of this limit.
+  // The longest bodies fit within this limit. A typical night uses only a small part of the limit.
   memory_limit: '1GB',
   enable_external_file_cache: 'false',
   // Free memory is returned to the system immediately. Otherwise, memory use would grow with each archived day.
@@ -95,7 +95,7 @@ export class ParquetEngine {
 
   /**
    * Reads a file's rows in the format of `copy … to stdout (format csv, force_quote *)`. With `plain`, the text is a
-   * third shorter, but can only be copied into a table. Only one file can be read at a time.
+   * third shorter, but is only suitable for copying into a table. Only one file can be read at a time.
    */
   async *rows(
     path: string,
@@ -139,7 +139,7 @@ async function loadDuck() {
   }
 }
 
-/** Escapes a path so that it names exactly one file, whatever characters it contains. */
+/** Escapes the wildcards in a path, so that the path names exactly one file. */
 function place(path: string): string {
   return literal(path.replaceAll(/[*?[]/g, '[$&]'))
 }
@@ -147,14 +147,14 @@ function place(path: string): string {
 /** Representation of a PostgreSQL type in Parquet files, given as DuckDB types and SQL. */
 interface Filing {
   readonly type: string
-  /** DuckDB type for parsing the copied text, if this type differs from `type`. */
+  /** DuckDB type for parsing the copied text (default: `type`). */
   readonly read?: string
-  /** Converts the parsed value to the stored value. `copy` converts the stored value to the server's COPY text. */
+  /** `file` converts a parsed value to a stored value, and `copy` converts a stored value to the server's COPY text. */
   readonly file?: (cell: string) => string
   readonly copy?: (cell: string) => string
 }
 
-/** SQL that replaces a substring. Checking first for a backslash is many times faster than replacing. */
+/** SQL that replaces a substring. Checking for a backslash first is many times faster than always replacing. */
 function changed(text: string, from: string, to: string): string {
   return `case when contains(${text}, '\\') then replace(${text}, '${from}', '${to}') else ${text} end`
 }
@@ -173,7 +173,7 @@ const filings: Readonly<Record<string, Filing>> = {
     type: 'BOOLEAN',
     copy: (cell) => `case when ${cell} then 't' when not ${cell} then 'f' end`,
   },
-  // Text is written with doubled backslashes, other data in hexadecimal after \x. The server accepts both formats.
+  // Text is written with doubled backslashes, and other data in hexadecimal after \x. The server accepts both formats.
   bytea: {
     type: 'BLOB',
     read: 'VARCHAR',
@@ -186,7 +186,7 @@ const filings: Readonly<Record<string, Filing>> = {
   },
   'timestamp with time zone': {
     type: 'TIMESTAMPTZ',
-    // The value is converted through a type without a time zone, which is formatted many times faster.
+    // Converting the value to a type without a time zone makes formatting many times faster.
     copy: (cell) =>
       `case when isfinite(${cell}) then make_timestamp(epoch_us(${cell}))::varchar || '+00' else ${cell}::varchar end`,
   },

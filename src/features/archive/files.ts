@@ -61,7 +61,7 @@ export function hashFile(path: string): string {
 
 function altered(what: string, expected: string, got: string): Misuse {
   return new Misuse(
-    `expected ${what} to be unchanged (${expected}), got ${got}; nothing was changed: restore the original file`,
+    `expected ${what} to be unchanged (${expected}), got ${got}; restore the original file (nothing was changed)`,
   )
 }
 

@@ -7,7 +7,7 @@ import { callerPath, type Environment } from '../../base/config.ts'
 import { codeOf, Misuse } from '../../base/errors.ts'
 import { unwritable } from './engine.ts'
 
-/** Resolves the typed name of an archive folder, relative to the caller's folder. */
+/** Resolves the path of an archive folder, relative to the user's current folder. */
 export function archivePath(env: Environment, typed: string): string {
   if (!/^[a-z\d+.-]+:\/\//i.test(typed)) return callerPath(env, typed)
   throw new Misuse(

@@ -44,7 +44,7 @@ const keys: Readonly<Record<string, readonly string[]>> = {
 }
 const movable = movedTables.map(({ name }) => name)
 
-/** Loads archived rows into temporary tables, which the views on this connection read along with the database. */
+/** Loads archived rows into temporary tables. The views on this connection also read these tables. */
 export async function loadArchive(client: PoolClient, reading: ArchiveReading): Promise<void> {
   const begun = performance.now()
   // The archive is locked, because a day that is archived or restored at the same time would be missed or read twice.
@@ -93,7 +93,7 @@ async function readColumnsRead(client: PoolClient, text: string, tables: readonl
   const ours = new Map(readViews().files.map((file) => [file.name, withoutWords(file.text)]))
   const read = new Map<string, ReadonlySet<string> | null>()
   for (const table of tables) {
-    // The words in the plan include all columns that are read, and other words.
+    // The words in the plan include the names of all columns that are read.
     const words = planned?.words.get(`archived_${table}`)
     // The plan shows a function's columns only if the server inlined the function.
     const hidden = planned?.functions.some(
@@ -160,7 +160,7 @@ interface ArchiveFlags {
   readonly archive?: string
 }
 
-/** Returns the part of the archive that the flags include, or undefined if they include none. */
+/** Returns the part of the archive that the flags select, or undefined if the flags select none. */
 export function archiveFlags(flags: ArchiveFlags, env: Environment) {
   const { withArchive, archived, archive } = flags
   if (withArchive !== true && archived === undefined) {
@@ -265,7 +265,7 @@ async function planQuestion(client: PoolClient, text: string) {
   const question = text
     .trim()
     .replace(/(;|\s|--[^\n]*$)+$/, '')
-    // The plan must not depend on parameter values: the plan for one value may read less than the plan for another.
+    // The plan must cover all parameter values, because the plan for a specific value may read less data.
     .replaceAll(/\$\d+/g, "current_setting('querymill.asked', true)")
   await client.query('begin read only')
   try {
@@ -276,7 +276,7 @@ async function planQuestion(client: PoolClient, text: string) {
     const explain = { text: `explain (verbose, format json) ${question}`, queryMode: 'extended' }
     const plan: pg.QueryResult<{ 'QUERY PLAN': readonly { Plan: Step }[] }> =
       await client.query(explain)
-    // Words in the scans of each temporary table, including all columns that the query reads.
+    // Words in the plan's scans of each temporary table, such as the columns that the query reads.
     const words = new Map<string, Set<string>>()
     for (const { Plan: step } of plan.rows[0]?.['QUERY PLAN'] ?? []) gatherWords(step, words)
     const called = wordsOf(plan.rows)
@@ -304,7 +304,7 @@ function gatherWords(step: Step, words: Map<string, Set<string>>): void {
   for (const each of below) gatherWords(each, words)
 }
 
-/** Collects the words in a value, and `.*`, which marks a whole row. */
+/** Returns the words in a plan, and `.*` if the plan uses a whole row. */
 function wordsOf(said: unknown): ReadonlySet<string> {
   const found = JSON.stringify(said).toLowerCase()
   return new Set([...found.matchAll(/\w+|\.\*/g)].map(([word]) => word))

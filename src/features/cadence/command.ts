@@ -178,7 +178,7 @@ function inPercent(share: number): string {
   return `${(100 * share).toFixed(share > 0.995 && share < 1 ? 1 : 0)} %`
 }
 
-/** Estimates how many skipped queries had a missed move, based on the random samples of recent nights. */
+/** Uses recent nights' random samples to estimate how many skipped queries had a missed move. */
 function hiddenIn({ rested, by_chance: chance, compared, moved }: CadenceReceipt) {
   return unseenOf({ resting: rested + chance, drawn: compared, moved })
 }

@@ -16,7 +16,7 @@ interface FirstTenOrder {
   readonly store: boolean
 }
 
-/** A query on a list, with the top ten of its answer on each night. */
+/** A query in a list, with the top ten from each night's answer. */
 interface SeenQuery {
   readonly id: string
   readonly tags: readonly string[]
@@ -27,7 +27,7 @@ interface SeenQuery {
 /** Reads, in one snapshot, the top tens of all answers to the queries in the newest version of a list. */
 export function readFirstTens(db: Database, order: FirstTenOrder) {
   return db.transaction().execute(async (trx) => {
-    // Two months of answers for a large list are sorted in memory rather than on disk.
+    // This memory is enough to sort two months of a large list's answers without using the disk.
     await sql`set local work_mem = '64MB'`.execute(trx)
     const { rows } = await sql<SeenQuery>`
       with members as (${membersOf(order)}),
@@ -68,7 +68,7 @@ const storing = sql`
   order by search_id
   on conflict do nothing`
 
-/** SQL that computes an answer's top ten as one number per page. A page has the same number on every server. */
+/** SQL that encodes an answer's top ten, with one number per page. A page has the same number on every server. */
 const shown = sql`
   select
     -- The depth may exceed an int2, and depth beyond 10 does not matter here.

@@ -7,9 +7,9 @@ import { dayMs, formatDate } from '../../base/time/zone.ts'
 
 export interface KnownQuery {
   readonly id: string
-  /** Constant from 0 to 1 for rounding the interval, so that similar queries are due on different nights. */
+  /** Constant (0 to 1) added to the interval before rounding, so that similar queries are due on different nights. */
   readonly spread: number
-  /** For each answer from earlier nights, a comparison with the previous answer; oldest first. */
+  /** Comparisons of earlier nights' answers, each with the previous answer, oldest first. */
   readonly steps: readonly Comparison[]
   readonly last: FirstTen | null
   readonly before: FirstTen | null
@@ -19,7 +19,7 @@ export interface CadenceRules {
   readonly list: string
   /** Maximum number of days between two purchases of the same query. */
   readonly longest: number
-  /** Maximum cost as a share of the cost of daily buying. */
+  /** Maximum cost relative to the cost of daily buying. */
   readonly share: number
 }
 
@@ -62,7 +62,7 @@ export function decideNight(
     const { id, due } = decision
     if (due <= today) return decision
     if (woken.has(id)) {
-      const why = 'a query with the same pages has moved since this query was asked'
+      const why = 'the answers to a related query have changed since this query was asked'
       return { ...decision, interval: 1, due: today, why }
     }
     return { ...decision, byChance: drawnFrom(list, id, String(today)) < chanceShare }
@@ -84,7 +84,7 @@ function rest(
 }
 
 function whyOf(steps: readonly Comparison[], rate: number): string {
-  if (steps.length === 0) return 'answered only once, so its changes are not known yet'
+  if (steps.length === 0) return 'answered only once, so no changes are known yet'
   const seen = steps.filter(({ moves }) => moves > 0).length
   const nights = Math.round(1 / rate)
   const often = nights <= 1 ? 'nearly every night' : `about once in ${nights} nights`
@@ -190,7 +190,7 @@ function estimate(
 
 /** Minimum number of shared top-ten pages that makes two queries related. */
 const leastShared = 4
-/** Pages in more than this many answers, such as home pages, do not make queries related. */
+/** Pages that appear in more answers than this, such as home pages, do not make queries related. */
 const mostAnswers = 50
 
 interface Shelf {
@@ -216,10 +216,10 @@ function openShelves(shelves: readonly Shelf[]): (shelf: Shelf) => readonly stri
   }
 }
 
-/** Share of skippable queries that are bought each night as a sample, to estimate the missed moves. */
+/** Fraction of skippable queries that are sampled each night to estimate the number of missed moves. */
 const chanceShare = 0.05
 
-/** Computes a pseudo-random number from 0 to 1. The same words always give the same number. */
+/** Computes a pseudo-random number from 0 to 1. The number depends only on the words. */
 export function drawnFrom(...words: readonly string[]): number {
   const bytes = createHash('sha256').update(JSON.stringify(words)).digest()
   return bytes.readUInt32BE(0) / 2 ** 32
@@ -235,7 +235,7 @@ export interface FirstTen {
   readonly pages: readonly number[]
 }
 
-/** Two consecutive answers to one query, with the number of pages that entered or left the top ten in between. */
+/** Two consecutive answers to one query, with the number of pages that entered or left the top ten. */
 type Comparison = NonNullable<ReturnType<typeof stepBetween>>
 
 const firsts = 10
@@ -244,7 +244,7 @@ const firsts = 10
 export function movesBetween(before: FirstTen, after: FirstTen) {
   const places = Math.min(firsts, before.depth, after.depth)
   if (places < 1) return null
-  // Answers with the same pages share one array, so this comparison is fast if nothing changed, as is usual.
+  // Fast check for the usual case of no change: answers with the same pages share one array.
   if (before.pages === after.pages) return { entered: [], left: [] }
   // Ten positions may contain eleven pages if two pages share a position.
   const end = places < firsts ? places : Infinity

@@ -1,4 +1,4 @@
-// Reads past nights of adaptive lists, with the number of calls saved and the number of moves missed.
+// Reads past nights of adaptive lists, with the calls saved and the moves missed on each night.
 
 import type { Database } from '../../base/database/database.ts'
 import { readRows } from '../../base/database/sql-file.ts'
@@ -8,7 +8,7 @@ export interface CadenceReceipt {
   readonly list: string
   /** Newest night with stored decisions. */
   readonly run_date: string
-  /** Number of queries with each interval: 1 day, 2 days, and so on. */
+  /** Numbers of queries with an interval of 1 day, 2 days, and so on. */
   readonly intervals: readonly number[]
   readonly nights: number
   /** Totals over these nights: queries on the list, queries bought, queries skipped, and queries sampled. */
@@ -18,7 +18,7 @@ export interface CadenceReceipt {
   readonly by_chance: number
   readonly credits: number
   readonly credits_saved: number
-  /** Number of sampled queries whose answers could be compared, and the number of these queries that moved. */
+  /** Number of sampled queries with comparable answers, and how many of these queries had a move. */
   readonly compared: number
   readonly moved: number
 }
@@ -27,7 +27,7 @@ export function readCadenceReceipts(db: Database) {
   return readRows<CadenceReceipt>(db, 'read_resting_lists', { nights: 28 })
 }
 
-/** Cost of one night of an adaptive list. The list may have become adaptive later. */
+/** Cost of one night of a list that is adaptive now, but perhaps not on that night. */
 export interface CadenceNightCost {
   readonly list: string
   readonly run_date: string
@@ -42,7 +42,7 @@ export interface CadenceNightCost {
   readonly hidden_high: number | null
 }
 
-/** Reads all nights of adaptive lists, newest first, including nights before the lists became adaptive. */
+/** Reads all nights of adaptive lists, newest first, including nights before a list became adaptive. */
 export function readCadenceNightCosts(
   db: Database,
   { since, until }: { readonly since: string; readonly until: string },

@@ -76,7 +76,7 @@ export function knownOf(list: string, id: string, firstTens: readonly FirstTen[]
   return { id, spread: drawnFrom(list, id), steps, last, before }
 }
 
-/** Maximum delay in nights, relative to daily buying, for a move to count as seen in time. */
+/** A move is seen in time if it is seen at most this many nights later than with daily buying. */
 const inTimeNights = 2
 
 /** Summarizes a replay's nights for the given queries. Each query's moves form one cluster. */
@@ -119,14 +119,14 @@ function shareOf(moves: readonly Move[], isOne: (move: Move) => boolean): Bounds
   return clustered(clusters.map((of) => ({ some: of.filter(isOne).length, many: of.length })))
 }
 
-/** A page that entered or left a query's top ten, as seen with daily buying. */
+/** A page that entered or left a query's top ten according to daily answers. */
 interface Move extends Omit<Change, 'since'> {
   readonly id: string
   /** Number of nights until the move is seen; null if the move is never seen. */
   readonly late: number | null
 }
 
-/** Finds all moves in the histories, and each move's delay if only the given purchases are made. */
+/** Finds all moves in the histories, and how late each move is seen with only the given purchases. */
 export function movesSeen(
   histories: readonly QueryHistory[],
   nights: readonly ReplayedNight[],
@@ -172,7 +172,7 @@ function changesOf(firstTens: readonly FirstTen[]): readonly Change[] {
   })
 }
 
-/** Estimates from a random sample how many of the `resting` queries had a move that was missed. */
+/** Estimates from a random sample how many of the `resting` queries moved unnoticed. */
 export function unseenOf({ resting, drawn, moved }: Record<'resting' | 'drawn' | 'moved', number>) {
   const share = wilson(moved, drawn)
   return {
@@ -209,7 +209,7 @@ function lower(share: number, many: number): number {
   return Math.max(0, (2 * many * share + z * z - 1 - root) / (2 * (many + z * z)))
 }
 
-/** Wilson interval for clusters. A query's moves tend to be delayed together, so they are not independent. */
+/** Computes a Wilson interval for clusters: moves of one query tend to be delayed together. */
 function clustered(clusters: readonly { some: number; many: number }[]): Bounds {
   const held = clusters.filter(({ many }) => many > 0)
   const many = held.reduce((sum, one) => sum + one.many, 0)

@@ -28,10 +28,10 @@ import { decideByName } from '../cadence/choose.ts'
 import { receiptLines } from '../cadence/command.ts'
 import { readCadenceReceipts } from '../cadence/receipts.ts'
 
-/** The name shows that the history is simulated. */
+/** The prefix `demo` shows that the history is simulated. */
 const monthList = 'demo-month'
 const historyList = 'demo-history'
-/** List that is bought daily in the first half of the nights and adaptively in the second half, for comparison. */
+/** List for comparing cadences: daily in the first half of the nights, adaptive in the second half. */
 const restingList = 'demo-cadence'
 
 export interface DemoFlags {
@@ -62,7 +62,7 @@ interface Starts {
 
 interface HistoryWanted extends Pick<History, 'nights' | 'signal' | 'report'> {
   readonly faults: boolean
-  /** True for the history that the demo creates by default. */
+  /** True if the demo creates its default history. */
   readonly first: boolean
   readonly cadence: boolean
 }
@@ -76,7 +76,7 @@ export async function runDemo(
   const cadence = options.cadence === true
   if (faults && cadence)
     throw new Misuse('expected --faults or --cadence, got both; use only one of the two')
-  // Without flags, the history contains an alert, and a suspect night that is left out of the analysis.
+  // Without flags, the history contains an alert and a suspect night.
   const first = options.nights === undefined && !faults && !cadence
   const usual = cadence ? '60' : faults ? '30' : '14'
   const nights = readNights(options.nights ?? usual, faults)
@@ -101,7 +101,7 @@ export async function runDemo(
   return summary.finish === 'completed' ? exits.done : exits.failures
 }
 
-/** Buys the nights' answers from a separate service that injects faults with `--faults` or without flags. */
+/** Buys the nights' answers from a separate service, which injects faults if `--faults` or no flag is set. */
 async function runHistory(
   mill: Mill,
   { faults, first, cadence, ...options }: HistoryWanted,
@@ -246,7 +246,7 @@ interface MonthStage {
   readonly change: (credits: number) => void
 }
 
-/** Minimum number of nights needed for all faults and for the normal nights before them. */
+/** Minimum number of nights, enough for the normal nights at the start and for all faults. */
 const leastNights = 12
 
 const usualNights = 4
@@ -266,7 +266,7 @@ function onePurpose(night: number, nights: number): Purpose | null {
 
 const spentByOthers = 25
 
-/** Half of the credits needed by the nights, five spare nights and other users. The other half is added halfway. */
+/** Half of the credits for the nights, five spare nights and other users. The rest is added after half the nights. */
 function supplyOf(nights: number, queries: number): number {
   return Math.ceil(((nights + 5) * queries + spentByOthers) / 2)
 }
@@ -303,11 +303,11 @@ async function runNights(
     const day = new Date(Date.now() - (rests ? ago + 1 : ago) * dayMs)
     setDay(day)
     const runDate = localDate(mill.config.zone, day)
-    // Answers for past run dates are bought today. The list name shows that the history is simulated.
+    // Even answers for past run dates are bought today. The list name shows that the history is simulated.
     const night = nights - 1 - ago
     const purpose = stage === null ? null : choose(night, nights)
     stage?.set(purpose)
-    // Other users spend credits early in the history, and credits are added halfway through.
+    // Simulates external spend early in the history, and a top-up halfway through.
     if (night === 2) stage?.change(-spentByOthers)
     if (night === Math.floor(nights / 2)) stage?.change(supplyOf(nights, file.queries))
     const adaptive = rests && ago < nights / 2

@@ -11,7 +11,7 @@ export interface SelectionRules {
   readonly there: Iterable<Query>
   readonly scripts: ReadonlySet<string>
   readonly price: (query: Query) => number
-  /** Maximum total cost expected for the selected related searches. */
+  /** Maximum expected total cost of the selected related searches. */
   readonly credits: number
 }
 
@@ -63,14 +63,14 @@ function reasonAgainst(
   return known.has(likeness(candidate)) ? 'twins' : null
 }
 
-/** Key that is the same for queries with nearly the same results. The number of results does not affect the key. */
+/** Returns a key shared by queries with nearly the same results. The number of results does not affect the key. */
 function likeness({ q, location, hl, gl, device }: Query): string {
   return JSON.stringify([twinKey(q), location, hl, gl, device])
 }
 
 export type TextFilter = (text: string) => boolean
 
-/** Values of --match and --not. Both flags may be repeated. */
+/** Values of the flags --match and --not, which may be repeated. */
 export interface TypedFilter {
   readonly match?: readonly string[]
   readonly not?: readonly string[]
@@ -141,7 +141,7 @@ export function scriptsOf(texts: Iterable<string>): ReadonlySet<string> {
   return found
 }
 
-/** True if a text is written in a list's scripts. Latin names are also allowed, but not alone. */
+/** True if a text uses the list's scripts. Latin names are also allowed, but only beside these scripts. */
 export function writtenLike(text: string, list: ReadonlySet<string>): boolean {
   const own = [...scriptsOf([text])]
   if (own.some((script) => script !== latin && !list.has(script))) return false

@@ -52,7 +52,7 @@ export function readOrder(flags: ExpandFlags): ExpandOrder {
   }
   if (credits === undefined) {
     throw new Misuse(
-      'expected --credits with the maximum cost of all rounds together, got nothing; without --yes, nothing is bought',
+      'expected --credits with the maximum total cost of all rounds, got nothing; nothing is bought without --yes',
     )
   }
   const rounds = wholeFlag('depth', depth, mostDepth) ?? 1
@@ -181,7 +181,7 @@ function outcomeLines(outcome: ExpandOutcome, order: ExpandOrder): string[] {
       const texts = count(found?.looked ?? 0, 'related text')
       const leftOut = found === null ? '' : leftOutNote(found)
       return [
-        `nothing is left to buy; the answers to the list ${JSON.stringify(order.list)} contain ${texts} that you have never bought${leftOut}`,
+        `nothing is left to buy; the answers for the list ${JSON.stringify(order.list)} contain ${texts} that you have never bought${leftOut}`,
       ]
     }
     default:

@@ -1,4 +1,4 @@
-// Expands a list: adds the related searches in the answers to its queries, round by round, within a budget.
+// Expands a list in rounds, within a budget: adds related searches from the answers to the list's queries.
 import { npmRun } from '../../base/cli/commands.ts'
 import { typed } from '../../base/cli/text.ts'
 import type { Database } from '../../base/database/database.ts'
@@ -48,7 +48,7 @@ export interface ExpandPrompts {
 
 /** Queries that can be added, and the number of candidates that were not selected, by reason. */
 export interface Takeable extends Chosen, Frontier {
-  /** Earliest round whose answers were searched for related searches; 0 is the list itself. */
+  /** Earliest round from which related searches were taken; 0 is the list itself. */
   readonly from: number
   readonly preview: Awaited<ReturnType<typeof preview>>
 }
@@ -60,7 +60,7 @@ export interface ExpandOutcome {
   readonly state: ExpansionState
   /** Selected related searches; null if none was selected. */
   readonly found: Takeable | null
-  /** Number of queries that were added earlier and are planned again. */
+  /** Number of previously added queries that are planned again. */
   readonly again: number
   /** New budget of an open run whose old budget exceeded the remaining credits; null if the budget is unchanged. */
   readonly lowered: number | null
@@ -185,7 +185,7 @@ export function nextRound({ rounds, busy, depth, left, price }: RoundsState) {
   // Workers have not yet bought answers to all added queries.
   if (busy || rounds.some(({ open }) => open > 0)) return { kind: 'wait', round: done } as const
   if (left < price) return { kind: 'spent' } as const
-  // Added queries that were not bought, because planning was interrupted or credits ran out, are planned first.
+  // If planning was interrupted or credits ran out, the added queries that were not bought are planned first.
   const queries = rounds.reduce((sum, { unplanned, unasked }) => sum + unplanned + unasked, 0)
   if (queries > 0) return { kind: 'again', round: done, queries } as const
   if (done >= depth) return { kind: 'take', from: 0, until: depth - 1, share: left } as const

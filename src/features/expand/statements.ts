@@ -1,4 +1,4 @@
-// Database statements for expansions: their rounds, and the related searches that are candidates.
+// Database statements for the rounds of an expansion and for candidate related searches.
 import type { Database, Transaction } from '../../base/database/database.ts'
 import { countOf, sql } from '../../base/database/kysely.ts'
 import { lockName } from '../../base/database/lock.ts'
@@ -7,7 +7,7 @@ import { prepareReading } from '../../base/database/views.ts'
 import { type Query, queryId, queryKey } from '../../base/query.ts'
 import { storeList } from '../../core/enqueue/order.ts'
 
-/** A target list, and the origin of the answers that are used. */
+/** Target list of an expansion, with the origin of the answers used. */
 interface Expanding {
   /** Id of the target list; 0 if it does not exist yet. */
   readonly into: number
@@ -151,7 +151,7 @@ export async function lowerBudget(db: Database, expanding: Expanding, credits: n
 export class TakenElsewhere extends Error {}
 
 /**
- * Links the queries that have no run yet to the run that is being planned. Reduces the budgets of earlier runs to the
+ * Links queries without a run to the run that is being planned. Reduces the budgets of earlier runs to the
  * credits that they have used, so that all runs together never exceed the expansion's credits.
  */
 export async function recordRun(trx: Transaction, run: number, { into, origin }: Expanding) {
@@ -244,14 +244,14 @@ export interface FrontierSources {
   readonly list: number
   /** Id of the target list; 0 if it does not exist yet. */
   readonly into: number
-  /** First and last round whose answers are used. Round 0 is the list itself, and round 1 added the first queries. */
+  /** First and last round whose answers are used. Round 0 is the list itself. Round 1 added the first queries. */
   readonly from: number
   readonly until: number
   readonly origin: string
   readonly api: string
 }
 
-/** A related search that the lists do not contain yet, as a query. */
+/** A query for a related search that the lists do not contain yet. */
 export interface RelatedQuery extends Query {
   readonly round: number
   readonly from_query: string

@@ -25,7 +25,7 @@ import {
   touched,
 } from './texts.ts'
 
-/** Tables with data about a list's queries, in the order of deletion. The list's members come last. */
+/** Tables with data about a list's queries, in the order of deletion. `list_queries` comes last. */
 const mentionTables = ['list_query_history', 'cadences', 'cadence_draws', 'list_queries'] as const
 
 type OnDeleted = (gone: DeletedRows) => void
@@ -36,7 +36,7 @@ const tablesOfAnswers = [...factTables, 'quarantine', 'trust_marks'] as const
 /** Tables that refer to queries, in addition to the list tables. */
 const ofQueries = ['searches', 'tasks', 'calls', 'expansions'] as const
 
-/** Counts the rows that would be deleted, by table; changes nothing. */
+/** Counts the rows to delete from each table, without deleting them. */
 export async function countSubject(db: Database, subject: Forgettable): Promise<DeletedRows> {
   const gone = await queriesOf(db, subject).execute()
   const ids = gone.map(({ query_id: id }) => id)
@@ -108,7 +108,7 @@ export async function forgetSubject(db: Database, subject: Forgettable, onDelete
 /** Marks a list as forgotten after its data was deleted; returns false if the list was read again in the meantime. */
 export async function sealList(db: Database, list: List): Promise<boolean> {
   const ended = await patiently(() => db.transaction().execute((trx) => endList(trx, list)))
-  // Deletes sums stored in the meantime, which contain the list name.
+  // Sums that were stored in the meantime contain the list name.
   await clearDays(db)
   return ended
 }
@@ -119,7 +119,7 @@ export async function finishForgetting(db: Database, onDeleted: OnDeleted): Prom
   return gone
 }
 
-/** Runs the given work. Returns null without running the work if another process is forgetting a list or query. */
+/** Calls `run`, or returns null if another process is forgetting a list or query. */
 export async function aloneForgetting<T>(db: Database, run: () => Promise<T>): Promise<T | null> {
   const key = lockKey(expressionBuilder<DB>().val('querymill forget'))
   return db.connection().execute(async (held) => {
@@ -204,7 +204,7 @@ async function endList(trx: Transaction<DB>, { id, name }: List): Promise<boolea
     .unionAll(open.where('list_id', '=', id))
   if ((await used.limit(1).executeTakeFirst()) !== undefined) return false
   await trx.deleteFrom('expansions').where('list_id', '=', id).execute()
-  // Other lists keep the related searches that they got from this list, but no longer record the source queries.
+  // Other lists keep the related searches found through this list, but no longer record the source queries.
   await trx
     .updateTable('expansions')
     .set({ from_query: nobody })
@@ -299,7 +299,7 @@ async function removeFrom(
   return gone
 }
 
-/** Deletes tasks. The tasks' calls are kept, with their cost and run but without the query. */
+/** Deletes tasks. Keeps their calls, with cost and run but without the query. */
 async function forgetTasks(trx: Transaction<DB>, tasks: readonly number[]): Promise<DeletedRows> {
   const gone = trx
     .with('gone', (db) =>
@@ -329,7 +329,7 @@ async function forgetTasks(trx: Transaction<DB>, tasks: readonly number[]): Prom
   }
 }
 
-/** Deletes unused queries. Locks out other writers, because a list that is being planned could use a query. */
+/** Deletes unused queries. Blocks other writers, because a list that is being planned could start to use a query. */
 async function endQueries(trx: Transaction<DB>, queries: readonly string[]): Promise<DeletedRows> {
   await sql`set local lock_timeout = '1s'`.execute(trx)
   await sql`lock table queries in share row exclusive mode`.execute(trx)
@@ -402,7 +402,7 @@ async function markDays(db: Database): Promise<void> {
     .execute()
 }
 
-/** Deletes the sums of all days, which contain labels and domains. The sums are recomputed from the remaining data. */
+/** Deletes all days' sums, because they contain labels and domains. The sums are recomputed from the remaining data. */
 async function clearDays(db: Database): Promise<void> {
   await patiently(() => db.deleteFrom('finished_days').execute())
   const eb = expressionBuilder<DB, (typeof sumTables)[number] | 'seen_pages'>()

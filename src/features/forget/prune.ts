@@ -58,7 +58,7 @@ export function countBodies(db: Database, olderMs: number) {
     .executeTakeFirstOrThrow()
 }
 
-/** Deletes old bodies in small transactions; returns their number. Stores the limit first, so that it stays fixed. */
+/** Deletes old bodies in small transactions; returns their number. Stores a fixed cutoff first. */
 export async function pruneBodies(db: Database, olderMs: number): Promise<number> {
   const { id: pruning } = await db
     .insertInto('prunings')

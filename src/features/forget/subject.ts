@@ -67,7 +67,7 @@ export type Blockers = Awaited<ReturnType<typeof readBlockers>>
 /** Maximum delay of a late answer. The call, the server's grace period and the database write take far less time. */
 const lateAnswersMs = 10 * 60_000
 
-/** Finds the obstacles to forgetting a subject. For queries, only runs and calls with these queries are obstacles. */
+/** Finds the runs and calls (for a list, also the schedules) that prevent a subject from being forgotten. */
 export async function readBlockers(db: Database, subject: Forgettable) {
   const all = db.selectFrom('runs as r').where((eb) => {
     const tasks = eb.selectFrom('tasks as t').whereRef('t.run_id', '=', 'r.id')

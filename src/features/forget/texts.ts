@@ -46,7 +46,7 @@ function placeIn<T extends keyof DB>(
   return { table, where: where(eb), set: set?.(eb) ?? null }
 }
 
-/** A column in which each matching text is replaced completely. */
+/** Describes a column whose matching texts are replaced completely. */
 function blanked<T extends keyof DB>(
   table: T,
   column: Extract<keyof DB[T], string>,
@@ -66,7 +66,7 @@ function mentions<T extends keyof DB>(
   return eb(eb.fn<string>('concat_ws', [eb.val(' '), ...columns]), '~*', pattern)
 }
 
-/** All places outside of answers that contain text written by people or programs. */
+/** All columns, except in answers, with text that a person or program wrote. */
 function placesOf(subject: Forgettable): readonly Place[] {
   if (subject.kind === 'query') {
     const pattern = wordPattern(subject.q)
@@ -74,7 +74,7 @@ function placesOf(subject: Forgettable): readonly Place[] {
   }
   const { list } = subject
   const alerts = placeIn('alerts', (eb) => eb('query_id', 'in', aloneIn(list.id)), null)
-  // A list name may be an everyday word, so it is searched for only in text about lists.
+  // A list name may be an everyday word, so only texts about lists are searched for it.
   return [alerts, ...toldOfNights(wordPattern(list.name)), ...ofList(list)]
 }
 
@@ -235,7 +235,7 @@ export async function touched(db: Database, change: Compilable): Promise<number>
 }
 
 const waitMs = 250
-/** Together, the retries must cover the time needed to plan a large list, which can be minutes. */
+/** The retries must last as long as planning a large list, which can take minutes. */
 const mostTries = 1_200
 
 /** Runs a batch, and retries it after conflicts with list planning or with other writes to the same rows. */

@@ -21,12 +21,12 @@ interface MetricsOptions {
   readonly supplier: Supplier
   /** This process's configured credit floor, which is in force while no worker is alive. */
   readonly floor: number
-  /** Returns the task counts for the worker in this process; absent if the process has no worker. */
+  /** Returns the task counts of this process's worker; undefined if there is no worker. */
   readonly counted?: () => TaskCounts
   readonly more?: () => Promise<string>
 }
 
-/** Metrics by name, each with its meaning and its label name. There are too many queries to use them as labels. */
+/** Metrics by name, each with its meaning and its label name. Queries are too numerous to be used as labels. */
 const described = {
   credits_remaining: ['Balance reported by the newest answer, minus the spending since then.'],
   credits_above_floor: ['Credits that can still be spent: the balance minus the floor in force.'],
@@ -37,14 +37,14 @@ const described = {
   tasks_total: ['Tasks that this worker completed, by their final state.', 'state'],
   tasks_open: ['Unfinished tasks of open runs.'],
   workers: ['Live workers on all hosts.'],
-  tasks_unattended: ['Tasks of open runs if no worker is alive, otherwise 0.'],
+  tasks_unattended: ['Tasks of open runs while no worker is alive; otherwise 0.'],
   last_success_timestamp_seconds: [
     'Time when a run of the list last ended with at least one readable answer.',
     'list',
   ],
   nights_overdue: ['Nights that are due and have no outcome.'],
   last_good_night_timestamp_seconds: [
-    'Due time of the newest night that has ended with at least one readable answer, by schedule.',
+    "Due time of each schedule's newest night that ended with at least one readable answer.",
     'schedule',
   ],
   nights_since_good: [
@@ -62,7 +62,7 @@ const described = {
   notices_given_up: ['Notices given up in the last day.'],
 } as const satisfies Record<string, readonly [help: string, label?: string]>
 
-/** Values of metrics: one number, or a number for each label. A metric with an unknown value (null) is omitted. */
+/** Value of each metric: one number, or one number per label. A metric with an unknown value (null) is omitted. */
 type Figures = Partial<
   Record<keyof typeof described, number | null | readonly (readonly [string, number])[]>
 >
@@ -174,7 +174,7 @@ async function accountFigures(
 }
 
 function taskFigures(db: Database): () => Promise<Figures> {
-  // Counting millions of open tasks is slow, and scrapes are frequent.
+  // Cached, because counting millions of open tasks at each scrape is slow.
   const countOpen = askSparingly(() => countOpenTasks(db))
   const readNewest = askSparingly(() => readSuccesses(db))
   return async () => {
@@ -238,7 +238,7 @@ async function suspectFigures(db: Database): Promise<Figures> {
 
 const restShare = 20
 
-/** Limits a database query to one twentieth of the time: a result that took one second is reused for twenty seconds. */
+/** Limits a database query's load: each result is reused for twenty times as long as the query took. */
 export function askSparingly<T>(ask: () => Promise<T>, now = () => performance.now()) {
   let kept: { readonly value: T; readonly until: number } | undefined
   return async () => {

@@ -62,7 +62,7 @@ async function databaseProblems({ db }: Mill): Promise<readonly string[]> {
 interface HealthOptions {
   readonly host?: string
   readonly port: number
-  /** Returns the reasons why this process can't work; empty if it can. A lack of credits does not count as a reason. */
+  /** Returns the reasons, other than a lack of credits, why this process can't work; empty if there are none. */
   readonly problems: () => Promise<readonly string[]>
   readonly metrics: () => Promise<string>
 }
@@ -74,7 +74,7 @@ export async function startHealth(options: HealthOptions) {
   const server = createServer((request, response) => {
     void answer(options, request.url ?? '', response)
   })
-  // Prevents clients from keeping connections open, because probes need the limited number of connections.
+  // Ends slow requests, because the number of connections is limited and probes must not wait.
   server.requestTimeout = answerWithinMs
   server.maxConnections = 50
   await new Promise<void>((resolve, reject) => {
@@ -121,7 +121,7 @@ async function answer({ problems, metrics }: HealthOptions, url: string, respons
 }
 
 function send(response: ServerResponse, status: number, text: string): void {
-  // The version identifies the Prometheus text format. Plain-text readers ignore the version.
+  // The version identifies the Prometheus text format. Other clients ignore the version.
   const contentType = 'text/plain; version=0.0.4; charset=utf-8'
   response.writeHead(status, { 'content-type': contentType, 'cache-control': 'no-store' })
   response.end(text)

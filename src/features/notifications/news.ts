@@ -18,7 +18,7 @@ import { type Overdue, overdueNights } from '../../core/nights/nights.ts'
 import { countOpenTasks } from '../../core/runs/waits.ts'
 import { post, refusalOf } from './webhook.ts'
 
-// Maximum age of events that a process reports when it starts after a long pause.
+// After a long pause, a process reports only events that are younger than this.
 const noticeAgeMs = 3_600_000
 
 interface NoticeOptions {
@@ -38,7 +38,7 @@ export function startNotices(
   const tell = async () => {
     const problem = await sendNotices(db, options)
     looking = null
-    // A recurring problem is reported only once. Work continues, and the next check tries again.
+    // A recurring problem is reported only once. The process continues, and the next check retries.
     if (problem !== null && problem !== lastProblem) report(problem)
     lastProblem = problem
   }
@@ -47,16 +47,16 @@ export function startNotices(
   return {
     close: async () => {
       clearInterval(timer)
-      // The last check also sends recent events, such as the end of the run.
+      // Checks once more, to send the newest events, such as the end of the run.
       await within(Promise.resolve(looking).then(look), { ms: everyMs })
     },
   }
 }
 
-// A single tick sends notices itself, because there may be no other process, but ends before the next tick.
+// A single tick sends notices itself, in case no other process does, and must end before the next tick.
 const sendWithinMs = 15_000
 
-/** Performs one check at the end of a tick. Notices not sent within a time limit are left to the next process. */
+/** Performs one check at the end of a tick. Notices left after a time limit are sent by the next process. */
 export async function sendBeforeEnd({ db, config }: Pick<Mill, 'db' | 'config'>): Promise<void> {
   const { webhook, unattendedMs } = config
   if (webhook === null) return
@@ -134,14 +134,14 @@ function newFieldNotice({ found, ...about }: NewFields): SeenEvent {
   }
 }
 
-// Time after which another process sends the notices that a killed process had claimed. Receivers have a shorter
-// time limit.
+// Time after which another process sends the notices that a killed process had claimed. A receiver must
+// respond sooner.
 const claimMs = 60_000
 const pausesMs = [5_000, 15_000, 60_000, 300_000, 900_000, 1_800_000] as const
 // A receiver that is down overnight is usually available again in the morning.
 const deliverForMs = dayMs
 
-/** Status codes that concern only the rejected notice. Any other failure would also affect the other notices. */
+/** Status codes that concern only the rejected notice. Other failures would affect all notices. */
 const ownFault = new Set([400, 413, 422])
 
 /** Sends due notices one after another. Returns the reason for a failure, or null if nothing failed. */
@@ -159,7 +159,7 @@ async function deliver(db: Database, webhook: Webhook): Promise<string | null> {
     const usual = pausesMs[notice.tries - 1] ?? pausesMs.at(-1) ?? claimMs
     const waitMs = Math.max(failure.posted?.waitMs ?? 0, usual * (1 + Math.random() / 10))
     const gone = await putOffNotice(db, notice.id, { problem: failure.problem, waitMs })
-    problem = gone ? `${failure.problem}; the notice was given up after a day` : failure.problem
+    problem = gone ? `${failure.problem}; delivery was given up after a day` : failure.problem
     if (!ownFault.has(failure.posted?.status ?? 0)) return problem
   }
 }
@@ -174,7 +174,7 @@ async function tryOnce(webhook: Webhook, notice: Parameters<typeof post>[1]) {
   }
 }
 
-/** Claims the oldest due notice for a limited time. Concurrent processes get different notices. */
+/** Claims the oldest due notice for a limited time. Concurrent processes claim different notices. */
 export async function claimNotice(
   db: Database,
   { kinds, forMs }: { readonly kinds: readonly string[]; readonly forMs: number },
@@ -208,7 +208,7 @@ export async function claimNotice(
     .executeTakeFirst()
 }
 
-/** Postpones a notice after a failure. Returns true if the notice was abandoned instead, because it is too old. */
+/** Postpones a notice after a failure. Returns true if the notice was too old and was therefore abandoned. */
 async function putOffNotice(
   db: Database,
   id: string,
@@ -294,7 +294,7 @@ interface NewFields {
   }[]
 }
 
-/** Finds fields that the API had never sent before, in runs that ended after a time. Each run is checked once. */
+/** Finds fields that the API sent for the first time, in runs that ended after `since`. Each run is checked once. */
 async function takeNewFields(db: Database, since: Date): Promise<readonly NewFields[]> {
   const runs = await db
     .updateTable('runs')

@@ -22,7 +22,7 @@ export interface OpenedMill {
   ): Promise<EnqueueReport | null>
   /**
    * Buys an answer for each open task, within the credit floor and the budgets. The summary says why the work ended.
-   * Unless `drain` is false, the work ends when nothing is left to do.
+   * Unless `drain` is false, the worker stops when no work is left.
    */
   work(choices?: { readonly drain?: boolean; readonly signal?: AbortSignal }): Promise<Summary>
   /** Searches the database for rows that violate a check. */

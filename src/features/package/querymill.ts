@@ -88,7 +88,7 @@ function buildProgram(load: Load): Command {
   return program
 }
 
-/** Adds a word that starts a command with preset flags. The command parses all other flags. */
+/** Adds a subcommand that runs a command with preset flags. The command parses all other flags. */
 function addCommand(
   parent: Command,
   word: string,

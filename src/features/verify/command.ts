@@ -107,17 +107,17 @@ function creditsLine(account: Conservation): string {
   return `credits of ${account.account}: ${said.join(', ')}`
 }
 
-// Facts that the database can't prove. They are always printed, so that a clean result is not overrated.
+// Facts that the database can't prove, always printed so that users do not overrate a clean result.
 const beyondProof = [
-  "whether the API charged the amounts that its answers report, which only the API's own records show",
+  "whether the API charged the reported amounts; only the API's own records show the charges",
   'consistent changes to a body, its rows, its call and the sums',
-  'the duplicate lines of a file, if one line can produce several queries',
+  'the number of duplicate lines, if one line of a file can produce several queries',
   'answers and calls that were removed together with all rows that refer to them',
 ]
 
 const batch = 64
 
-/** Parses stored bodies again. A difference from the stored rows means that something else changed the rows. */
+/** Parses stored bodies again. If the results differ from the stored rows, the rows were changed later. */
 async function rebuildAnswers(db: Database, sample: number | null) {
   let answers = 0
   let violations = 0
@@ -199,7 +199,7 @@ function pagesOf(answers: readonly Answer[]): ReadonlyMap<string, StoredPage> {
 
 type StoredPage = Awaited<ReturnType<typeof readPages>>[number]
 
-/** Reads answer bodies and their stored figures in batches, for a random sample or for all answers (null). */
+/** Reads the bodies and stored figures of `sample` random answers in batches; null means all answers. */
 async function* readProofs(db: Database, sample: number | null, size: number) {
   const drawn = sample === null ? null : await draw(db, sample)
   for (let after = 0; ;) {

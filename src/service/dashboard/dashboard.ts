@@ -36,12 +36,12 @@ export function addDashboard(app: OpenAPIHono<DoorEnv>, parts: DashboardParts): 
     if (c.req.method === 'POST') checkForm(c, parts.publicUrl())
     await next()
   })
-  // The page shown after a form is sent has the form's address, which users may reload or bookmark.
+  // After a form is submitted, the page keeps the form's address, which users may reload or bookmark.
   for (const shown of ['/dashboard', '/dashboard/keys']) app.get(shown, (c) => show(c, parts))
   addForms(app, parts)
   // On this page, customers enter their key to see their account's usage.
   app.get('/usage', (c) => c.html(renderUsageForm(), 200, pageHeaders))
-  // The dashboard also uses this style sheet, because its own addresses may require the password.
+  // The dashboard also uses this address, because addresses under /dashboard may require the password.
   app.get('/usage/style.css', (c) =>
     c.body(dashboardStyle, 200, { ...pageHeaders, 'content-type': 'text/css; charset=utf-8' }),
   )
@@ -127,7 +127,7 @@ function addForms(app: OpenAPIHono<DoorEnv>, parts: DashboardParts): void {
   )
 }
 
-/** Returns the service's address, relative to the requested page. */
+/** Returns the relative path from the requested page to the service's root. */
 function rootOf(c: Context): string {
   return '../'.repeat(c.req.path.split('/').length - 2) || './'
 }
@@ -177,7 +177,7 @@ function guard(password: Secret | null): (c: Context<DoorEnv>) => void {
     if (password === null) {
       if (isHere(c)) return
       const problem = 'The dashboard can be opened only on the machine that it runs on'
-      throw new Refusal(403, `${problem}; set SERVICE_PASSWORD to open it from other machines`)
+      throw new Refusal(403, `${problem}; set SERVICE_PASSWORD to allow access from other machines`)
     }
     const client = clientOf(c)
     wrong = wrong.filter(({ at }) => at > Date.now() - 60_000)

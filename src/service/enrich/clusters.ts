@@ -21,7 +21,7 @@ export function labelClusters(
   isName: (text: string) => boolean,
 ): string[] {
   if (texts.length < 4) return []
-  // Among many pages, two may share a phrase by chance, unless it is a known name.
+  // Unless it is a name, a phrase that only two of many pages share may be a coincidence.
   const leastShares = texts.length < 20 ? 2 : 3
   const asked = new Set(stemsOf(wordsOf(q)))
   const phrases = collect(texts).filter(({ documents, stems }) => {

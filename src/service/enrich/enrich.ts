@@ -36,7 +36,7 @@ export async function enrich(
   }
 }
 
-/** Returns each page's title and text, without sentences that earlier pages contain, such as menus. */
+/** Returns each page's title and text, without sentences repeated from earlier pages, such as menus. */
 function freshTexts(pool: Findings['pool']): ClusterText[] {
   const seen = new Set<string>()
   return pool.map(({ title, url, text }) => {

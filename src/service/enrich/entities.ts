@@ -78,7 +78,7 @@ function tidy(name: string): string {
     : bare
 }
 
-/** Selects the sentences with a series of capitalised words that two results share, because the tagger is slow. */
+/** To save tagging time, selects only the sentences with capitalised phrases that two results share. */
 function tellingSentences(texts: readonly string[]): string[] {
   const capitalRun = /\p{Lu}[\p{L}'’-]+(?:\s+\p{Lu}[\p{L}'’.-]+)+/gu
   const runs = texts.map(
@@ -99,7 +99,7 @@ const ownShape = /\p{L}.*[\p{Lu}\p{N}]/u
 
 export class Gazetteer {
   readonly #names = new Map<string, NamedEntity>()
-  /** For each word that begins a name: the number of words in the longest such name. Most words begin no name. */
+  /** Maximum number of words in a name, by the name's first word. Most words begin no name. */
   readonly #longest = new Map<string, number>()
 
   constructor(entities: readonly NamedEntity[]) {

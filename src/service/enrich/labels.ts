@@ -45,7 +45,7 @@ const negations =
 const plainWords =
   /^(fire[ds]?|support(ed|s)?|share[d]?|sharing|errors?|like|great|matters?|blocks?|no)$/
 
-/** Spec gap 2.5: no labels are defined. The query counts little, because "kill weeds" expresses no feeling. */
+/** Spec gap 2.5: no labels are defined. The query has little weight, because "kill weeds" expresses no feeling. */
 export function labelSentiment(q: string, texts: readonly string[]) {
   const tones = (texts.length === 0 ? [q] : texts).map(tone)
   const score = (0.9 * tones.reduce((sum, one) => sum + one)) / tones.length + 0.1 * tone(q)
@@ -85,7 +85,7 @@ export function relateSearches(
   for (const label of sources.clusters) {
     const words = subject(label)
     if (words.some((word) => own.includes(word))) add(label)
-    // Users do not append words to a long query.
+    // Users rarely add words to a long query.
     else if (words.length > 0 && own.length <= 3) add(`${q.trim()} ${label}`)
   }
   return [...found.values()].slice(0, 8)

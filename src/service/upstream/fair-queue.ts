@@ -1,4 +1,4 @@
-// Schedules searches at an upstream with few slots: round-robin across accounts, in order of arrival within each.
+// Schedules searches at an upstream with few slots, round-robin by account and then by order of arrival.
 
 import { Refusal } from '../refusal.ts'
 
@@ -30,7 +30,7 @@ export class FairQueue {
     this.#limits = limits
   }
 
-  /** Waits for a slot, and does the work. Throws an early 429 if the turn cannot end by its deadline. */
+  /** Waits for a slot, then does the work. Throws a 429 error early if the turn cannot end by its deadline. */
   async run<T>(turn: Turn, work: () => Promise<T>): Promise<T> {
     turn.signal.throwIfAborted()
     if (this.#hasPlace(turn.account)) this.#working.push(turn.account)
@@ -54,7 +54,7 @@ export class FairQueue {
   #wait({ account, signal, deadline }: Turn): Promise<void> {
     const line = this.#waiting.get(account) ?? []
     const ends = this.#turnsAhead(account) + 1
-    // A turn without a deadline belongs to a search in progress, whose pages must not be lost.
+    // A turn without a deadline belongs to a search in progress, and is never refused.
     const isFull = deadline !== null && line.length >= this.#limits.waitingPerAccount
     if (isFull || !this.#isInTime(deadline, ends)) throw this.#refusal(ends)
     this.#waiting.set(account, line)
@@ -71,7 +71,7 @@ export class FairQueue {
     })
   }
 
-  /** Begins the next waiting turn, and takes its slot before a new turn can. */
+  /** Begins the next waiting turn, and keeps new turns out of its slot. */
   #beginNext(): void {
     for (const [account, line] of this.#waiting) {
       if (!this.#hasPlace(account)) continue
@@ -88,11 +88,11 @@ export class FairQueue {
     }
   }
 
-  /** Counts the turns ahead of a new turn for the account. */
+  /** Counts the turns that come before a new turn for the account. */
   #turnsAhead(account: number): number {
     const own = this.#waiting.get(account)?.length ?? 0
     let ahead = own
-    // Accounts that come before this account in the round get one more turn.
+    // Accounts that are earlier in the round have one extra turn before this turn.
     let round = own + 1
     for (const [other, line] of this.#waiting) {
       if (other === account) round = own
@@ -108,11 +108,11 @@ export class FairQueue {
   }
 
   #waitMs(ends: number): number {
-    // A slot can be free although turns are waiting, if their accounts have reached their limit.
+    // A slot may be free while turns wait, if the turns' accounts have reached their limit.
     return (ends * (this.#turnMs ?? 0)) / Math.max(1, this.#working.length)
   }
 
-  // A 429 means that nothing was charged. A 503 may mean that a failed search was charged.
+  // A 429 means that nothing was charged. After a 503, a failed search may have been charged.
   #refusal(ends: number): Refusal {
     const seconds = Math.min(60, Math.max(1, Math.ceil(this.#waitMs(ends) / 1000)))
     const text =

@@ -66,7 +66,7 @@ export async function findPages(
       // The limit does not depend on `num`, so a search for ten results returns the first ten of a hundred.
       mostResults,
       language,
-      // Limits the work: each candidate is compared with each word.
+      // Maximum number of candidates; each is compared with each word.
       Math.max(100, Math.floor(8000 / Math.max(4, known.length))),
       terms.strange.length * 3 <= known.length ? 0.35 : 0.6,
       known.map((term) => anyOf(term, ':AB')),
@@ -84,7 +84,7 @@ function interpret({ words, strange, corrections }: KnownTerms): Interpretation 
   return { query, corrections: [...corrections], ignored_words: [...strange] }
 }
 
-/** In a query with a known name, lowers the weight of rare words, or of all other words if some are unknown. */
+/** If a query contains a known name, lowers the weight of rare words, or of all other words if any is unknown. */
 function weighBeside({ known, strange }: KnownTerms, subjects: readonly string[]): KnownTerm[] {
   const named = new Set(subjects.flatMap((name) => name.split(/[^\p{L}\p{N}]+/u)))
   if (!known.some(({ word }) => named.has(word))) return [...known]

@@ -20,7 +20,7 @@ export function openLocal(tables: Tables, drift: Drift): Provider {
   // Each account gets at most half of the slots, so that it cannot block other accounts.
   const places = tables.searches.options.max
   const queue = new FairQueue({ places, placesPerAccount: 2, waitingPerAccount: 512 })
-  // Cached, because a simulated history repeats its queries and documents do not change.
+  // Results are cached, because simulated nights repeat queries and documents do not change.
   const foundBefore = drift.moves ? new Map<string, ReturnType<typeof findPages>>() : null
 
   return {
@@ -59,7 +59,7 @@ async function toAnswer(search: Search, { pages, meant, ranked }: Found, gazette
     pool: pages
       .slice(0, leastPool)
       .filter(({ score }, index) => index < 10 || score >= 0.4 * (pages[0]?.score ?? 0))
-      // For pages that are not shown, the beginning of the text is enough.
+      // Of pages that are not shown, only the beginning of the text is needed.
       .map((page) => (ranked.includes(page) ? page : { ...page, text: page.text.slice(0, 400) })),
     // The corrected query becomes the first related search, because the specification has no field for it.
     suggestions: meant === undefined || meant.corrections.length === 0 ? [] : [meant.query],

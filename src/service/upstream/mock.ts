@@ -1,4 +1,4 @@
-// Generates answers. The same search always gets the same answer, unless daily changes are simulated.
+// Generates answers. Identical searches return identical answers, unless daily changes are simulated.
 
 import { dayMs } from '../../base/time/zone.ts'
 import type { Answered, FoundAnswer } from '../sell.ts'
@@ -46,7 +46,7 @@ export function openMock(drift: Drift = noDrift) {
 }
 
 function invent({ q, num, location, gl, ...search }: Search, drift: Drift): FoundAnswer {
-  // A parameter with its default value is equal to an absent parameter.
+  // A parameter with its default value counts as absent.
   const [hl, device] = [search.hl ?? 'en', search.device ?? 'desktop']
   // The seed does not depend on `num`, so a search for ten results returns the first ten of a hundred.
   const random = seeded(JSON.stringify([q, location, hl, gl, device]))

@@ -49,7 +49,7 @@ async function collect(web: Web, search: Search, asker: Asker) {
   let partial = false
   const deadline = Math.min(asker.deadline, performance.now() + web.budgetMs)
   const signal = AbortSignal.any([asker.signal, AbortSignal.timeout(web.budgetMs)])
-  // Only the request for the first page can be refused, or aborted when the client leaves.
+  // Only the first page's request can be refused, or aborted if the client disconnects.
   const first = { account, signal: AbortSignal.any([signal, asker.gone]), deadline }
   const next = { account, signal, deadline: null }
   for (let number = 1; number <= 10; number += 1) {
@@ -188,7 +188,7 @@ async function readJson(response: Response): Promise<unknown> {
   let length = 0
   for await (const chunk of (response.body ?? []) as AsyncIterable<Uint8Array>) {
     length += chunk.length
-    // A page of results is usually tens of kilobytes long. Leaving the loop closes the connection.
+    // A page of results usually takes tens of kilobytes. Returning early closes the connection.
     if (length > 4_000_000) return undefined
     chunks.push(chunk)
   }

@@ -17,7 +17,7 @@ interface Spelling {
 }
 
 // Words in the documents, and how often they occur. A word on a single page is probably a typing error, unless it is
-// long and in the title. Words in titles weigh more, because queries use them more often.
+// long and in the title. Words in titles have more weight, because queries use them more often.
 const writtenWords = `
   with counted as (
     select word, documents + 5 * heads as count
@@ -29,8 +29,8 @@ const writtenWords = `
   )`
 
 /**
- * Finds the known words that are one typing error away, likeliest word first. `titled` matches titles with all of the
- * query's other words. `bold` is true if most words are known; a short unknown word is then probably misspelt.
+ * Finds the known words that are one typing error away, likeliest word first. `titled` matches titles with all
+ * other words of the query. `bold` is true if most words are known; a short unknown word is then probably misspelt.
  */
 export async function correctWords(
   run: Statements,
@@ -38,7 +38,7 @@ export async function correctWords(
   { titled, bold }: { titled: string; bold: boolean },
 ): Promise<Spelling[]> {
   const given = words.flatMap((wrong) => {
-    // If the misspelt word is short, less certain matches may be coincidences.
+    // For a short misspelt word, a less certain match may be a coincidence.
     const certain = misspellings(wrong, { bold })
     const others = misspellings(wrong, { bold: bold || titled !== '' })
     return Array.from(others, ([word, slip]) => ({ wrong, word, slip, certain: certain.has(word) }))
@@ -52,7 +52,7 @@ export async function correctWords(
   return words.flatMap((wrong) => {
     const [best, ...others] = rows.filter((row) => row.wrong === wrong)
     if (best === undefined) return []
-    // The query's other words decide between two corrections that are about equally likely.
+    // Keeps a second correction if it is nearly as likely; the query's other words then decide.
     return [best, ...others.slice(0, 1).filter(({ chance }) => chance >= 0.6 * best.chance)]
   })
 }
@@ -159,7 +159,7 @@ export async function findJoined(
   const corrections: Correction[] = []
   let last = ''
   for (const [first, second] of pairs) {
-    // Each half can be part of only one word.
+    // A word can be joined with only one neighbour.
     if (first === last || !rows.some(({ word }) => word === first + second)) continue
     corrections.push({ from: `${first} ${second}`, to: first + second })
     last = second

@@ -45,7 +45,7 @@ function readToken(text: string) {
   return { text, words, excluded, quoted: text.includes('"'), joins: text === 'or' }
 }
 
-/** Rebuilds the query for PostgreSQL. If the query contains an `or`, all its words are joined with `or`. */
+/** Converts the query to websearch syntax. If the query contains an `or`, all its words are joined with `or`. */
 function websearch(tokens: readonly Token[], wanted: readonly Token[]): string {
   const textOf = ({ words }: Token) => (words.length > 1 ? `"${words.join(' ')}"` : words.join(''))
   const unwanted = tokens.filter(({ excluded }) => excluded).map((token) => `-${textOf(token)}`)

@@ -68,7 +68,7 @@ describe('npm run enqueue', () => {
     const { code, stdout } = await enqueue(['twice.txt'])
     expect(code).toBe(0)
     expect(stdout).toContain('2: 0 to send, 0 reused from recent answers, 2 already in the run')
-    expect(stdout).toMatch(/^cost +nothing more, because no queries are added$/m)
+    expect(stdout).toMatch(/^cost +no additional credits, because no queries are added$/m)
     expect(stdout).toMatch(/^next +npm run work -- --drain$/m)
   })
 

@@ -61,7 +61,7 @@ describe('the budget given to retry', () => {
     await mill.drain()
     await mill.plan(queries(3), { list: 'other' })
     await sql`update runs set spent = 7 where state = 'open'`.execute(mill.db)
-    const said = `expected a budget of at least 11 credits for run ${number}, got 10, with 10 already used or held`
+    const said = `expected a budget of at least 11 credits for run ${number}, got 10, but 10 are already used or held`
     for (const more of [[], ['--yes']]) {
       const flags = ['--list', 'test', '--buy-again', '--budget', '10', ...more]
       const refused = await run('retry', flags, mill.env)
@@ -102,7 +102,7 @@ describe('the budget given to retry', () => {
       const refused = await run('retry', [...selection, '--budget', '3', '--yes'], mill.env)
       expect(refused).toMatchObject({
         code: 2,
-        stderr: expect.stringContaining('got 3, although 4 are'),
+        stderr: expect.stringContaining('got 3, but 4 are'),
       })
       expect(await mill.states()).toEqual({ failed: 24 })
       const { code } = await run('retry', [...selection, '--budget', '5', '--yes'], mill.env)

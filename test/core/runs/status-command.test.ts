@@ -103,7 +103,7 @@ describe('the status', () => {
     const shown = formatStatus(
       view({ runs: [run(1, { open: 300 })], forecast: forecastOf([stop]) }),
     )
-    expect(shown).toContain('the credits are enough for 200 tasks, about 4 min')
+    expect(shown).toContain('the credits last for 200 tasks, or about 4 min')
     expect(shown).toContain(
       'forecast: the credit floor is reached around 1970-01-01 00:03: shoes stops after 200 of 300 queries',
     )

@@ -71,7 +71,9 @@ describe('the exit code of a worker', () => {
         select to_char(not_before at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS"Z"') as until
         from tasks where state = 'open'`.execute(mill.db)
       const [{ until } = { until: '' }] = rows
-      expect(ended.stderr).toContain(`asked that "query 77" not be retried before ${until}`)
+      expect(ended.stderr).toContain(
+        `asked querymill to wait until ${until} before retrying "query 77"`,
+      )
       expect(JSON.parse(ended.stdout)).toMatchObject({
         finish: 'stalled',
         waiting: { tasks: 1, query: 'query 77', until },
@@ -90,7 +92,7 @@ describe('the exit code of a worker', () => {
     await mill.plan(queries(3))
     const ended = await run('work', ['--drain'], mill.env)
     expect(ended.stderr).toMatch(
-      /the API asked for a pause until \d{4}-.*Z; then run the same command/,
+      /the API asked for a pause until \d{4}-.*Z; run the same command again later/,
     )
     expect(ended.code).toBe(5)
   })

@@ -55,9 +55,7 @@ describe('the periodic duties of a worker', () => {
     const ledger = await openLedger(short)
     const { worker } = await openUpkeep(ledger)
     const call = await ledger.reserveCall(worker.lease)
-    await expect
-      .poll(() => worker.fatal?.message)
-      .toContain('are open, although the worker has ended all its calls')
+    await expect.poll(() => worker.fatal?.message).toContain('are still open in the database')
     expect(await ledger.callOf(call)).toMatchObject({ outcome: null })
   })
 

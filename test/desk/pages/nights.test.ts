@@ -59,7 +59,7 @@ describe('nights', () => {
     const { status, text } = await scene.desk.get('/runs/2')
     expect(status).toBe(200)
     expect(text).toContain('an answer cost 3.0 credits')
-    expect(text).toMatch(/expected, at the prices of earlier nights<\/dt>\s*<dd>60<\/dd>/)
+    expect(text).toMatch(/expected credits at the prices of earlier nights<\/dt>\s*<dd>60<\/dd>/)
     expect(text).toMatch(/data-figure="spent" data-value="61"/)
     expect(text).toMatch(/with a readable answer<\/dt>\s*<dd>51.67 %<\/dd>/)
     expect(text).toContain('href="/runs/1"')
@@ -71,7 +71,7 @@ describe('nights', () => {
     expect(text).toContain('Odd, but shown')
     expect(text).toContain('<li>an answer cost 3.0 credits</li>')
     expect(text).not.toContain('Suspect: left out of shares')
-    expect(text).toMatch(/expected, at the prices of earlier nights<\/dt>\s*<dd>60<\/dd>/)
+    expect(text).toMatch(/expected credits at the prices of earlier nights<\/dt>\s*<dd>60<\/dd>/)
     expect((await scene.desk.get('/runs/2')).text).toContain('Suspect: left out of shares')
   })
 

@@ -223,11 +223,13 @@ describe('days of a query without an answer to show', () => {
   test('each show their reason', async () => {
     const page = `/queries/${silent.story.idOf('socks')}?since=2026-02-01&until=2026-02-05`
     const text = await silent.view(page)
-    expect(text).toContain('2026-02-02: answered on a suspect night and left out')
+    expect(text).toContain('2026-02-02: answered; left out because the night is suspect')
     expect(text).toContain('2026-02-03: answered, but not readable')
     expect(text).toContain('2026-02-04: not asked: the budget was used')
     expect(text).not.toContain('2026-02-01: a')
     expect(text).not.toContain('2026-02-05: a')
-    expect(await silent.view(`${page}&suspects=show`)).not.toContain('suspect night and left out')
+    expect(await silent.view(`${page}&suspects=show`)).not.toContain(
+      'left out because the night is suspect',
+    )
   })
 })

@@ -59,7 +59,7 @@ describe('npm run rebuild -- --days', () => {
     expect(JSON.parse(stdout)).toEqual({ days: 1, open: 0, begun: 1, waiting: 2 })
     expect(stderr).toContain('1 day in progress in another process')
     expect(stderr).toContain(
-      '2 days left out because a run of the same or an earlier day is still open',
+      '2 days left out because a run on the same or an earlier day is still open',
     )
     expect(code).toBe(0)
     expect(await keptDays()).toEqual(['2026-01-01'])

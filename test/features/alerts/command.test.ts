@@ -36,7 +36,7 @@ describe('npm run alerts', () => {
       /^No rules are in force; to load .*alerts\.csv: npm run alerts -- load/,
     )
     const shipped = await alerts('load')
-    expect([shipped.code, shipped.stdout]).toEqual([0, '0 rules in force, as before\n'])
+    expect([shipped.code, shipped.stdout]).toEqual([0, '0 rules in force (unchanged)\n'])
     writeFileSync(
       join(home, 'mine.csv'),
       'alert,what,threshold,domain\nlost,left,,ours.com\nfell,moved,3,ours.com\n',

@@ -86,7 +86,7 @@ describe('commands for analysts', () => {
 
   test('internal tables are withheld, with a hint about what may be read', async () => {
     const message =
-      /^error: expected analyst views or tables of answers.*got: accounts, an internal table of querymill, which is neither shown nor exported; docs\/schema\.md lists/
+      /^error: expected analyst views or tables of answers.*got: accounts, an internal table of querymill that is neither shown nor exported; docs\/schema\.md lists/
     const written = await call('export', 'accounts', '--to', 'accounts.csv')
     expect(written.code).toBe(2)
     expect(written.stderr).toMatch(message)

@@ -91,7 +91,7 @@ describe('a night of an adaptive list', () => {
     const mover = known('mover', [...calm, [40, moved]])
     const decided = decide([neighbour, stranger, mover], 41, { share: 0.1 })
     expect(decided[0]).toMatchObject({ due: firstDay + 41, interval: 1, byChance: false })
-    expect(decided[0]?.why).toContain('with the same pages')
+    expect(decided[0]?.why).toContain('to a related query')
     expect(decided[1]?.due).toBeGreaterThan(firstDay + 41)
   })
 

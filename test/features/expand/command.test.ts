@@ -130,7 +130,7 @@ describe('npm run expand', () => {
       '2 expected --match to be words o',
       '2 expected --list to be the name',
       '2 expected readable answers to q',
-      '2 expected "seeds-expanded" to b',
+      '2 the list name "seeds-expanded"',
     ])
     expect(await rowsOf(mill, 'select from expansions')).toEqual([])
   })
@@ -156,7 +156,7 @@ describe('npm run expand', () => {
     const { code, stdout } = await run('expand', flags, mill.env)
     expect([code, stdout]).toEqual([
       0,
-      'nothing is left to buy; the answers to the list "seeds" contain 8 related texts that you have never bought; left out: 8 by --match and --not\n',
+      'nothing is left to buy; the answers for the list "seeds" contain 8 related texts that you have never bought; left out: 8 by --match and --not\n',
     ])
   })
 })
