@@ -156,8 +156,8 @@ function describeBatch(batch: readonly StoredAnswer[]): Readonly<Record<string, 
 
 class Described {
   readonly #rows: { readonly [Name in TableName]: Rows<Name> }
-  /** Ids already added, so that a row shared by several answers is stored once. */
-  readonly #known = new Set<string>()
+  /** Rows already added: pages and related searches by id, and others by object, because the parser reuses objects. */
+  readonly #known = new Set<string | object>()
 
   constructor(bytes: number) {
     const rows = parametersOf.map(([table, columns]) => [table, new Rows(columns, bytes)])
@@ -210,7 +210,7 @@ class Described {
       rows.search_clusters.add([callId, ordinal, item.id])
     }
     for (const { ordinal, item } of answer.related) {
-      if (this.#isNew(item)) rows.related_searches.add([item.id, item.text])
+      if (this.#isNew(item.id)) rows.related_searches.add([item.id, item.text])
       rows.search_related_searches.add([callId, ordinal, item.id])
     }
   }
@@ -219,8 +219,8 @@ class Described {
   #addNames({ page, domain }: Pick<Result, 'page' | 'domain'>): void {
     this.#addDomain(domain)
     if (page === null) return
-    this.#addDomain(page.domain)
-    if (this.#isNew(page)) {
+    if (page.domain !== domain) this.#addDomain(page.domain)
+    if (this.#isNew(page.id)) {
       this.#rows.pages.add([page.id, page.domain?.id ?? null, page.url, page.key])
     }
   }
@@ -230,10 +230,10 @@ class Described {
     this.#rows.domains.add([domain.id, domain.host, domain.site])
   }
 
-  /** True on the first call with an id. Ids are hashes of kind and content, so they never collide across tables. */
-  #isNew({ id }: { readonly id: string }): boolean {
-    if (this.#known.has(id)) return false
-    this.#known.add(id)
+  /** True on the first call with an id or object. If one row has two objects, the database stores it once. */
+  #isNew(row: string | object): boolean {
+    if (this.#known.has(row)) return false
+    this.#known.add(row)
     return true
   }
 }

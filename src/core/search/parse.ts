@@ -38,7 +38,7 @@ export function readAnswer(body: Buffer, truncated: boolean, q: string): Reading
   return { success, query, answer: parseAnswer(read, q), refusal: error ?? emptyReading.refusal }
 }
 
-/** Returns the answer without rows, with the given reason. The credits are kept, because the answer was charged. */
+/** Returns the answer without rows, with the given reason. The credits are kept, because the API charged for it. */
 export function dropRows({ creditsUsed, creditsRemaining }: Answer, reason: string): Answer {
   return { ...unreadAnswer(reason), creditsUsed, creditsRemaining }
 }

@@ -303,7 +303,7 @@ async function runNights(
     const day = new Date(Date.now() - (rests ? ago + 1 : ago) * dayMs)
     setDay(day)
     const runDate = localDate(mill.config.zone, day)
-    // Even answers for past run dates are bought today. The list name shows that the history is simulated.
+    // All answers are bought today, even for run dates in the past. The list name shows that the history is simulated.
     const night = nights - 1 - ago
     const purpose = stage === null ? null : choose(night, nights)
     stage?.set(purpose)
