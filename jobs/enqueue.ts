@@ -26,7 +26,10 @@ await runCommand<EnqueueFlags>({
       .option('--tags <tags>', 'tags, separated by commas')
       .option('--max-age <duration>', 'answers younger than this are reused; 0 disables reuse')
       .option('--budget <credits>', "maximum credits for each list's run")
-      .option('--max-credits <credits>', 'buy nothing if the purchase may cost more than this')
+      .option(
+        '--max-credits <credits>',
+        'buy nothing if the cost may exceed this number of credits',
+      )
       .option('--dry-run', 'show the plan and its cost without changing anything')
       .option('--yes', 'buy without asking')
       .option('--encoding <name>', 'encoding other than UTF-8 and UTF-16, such as windows-1252')

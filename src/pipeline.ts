@@ -12,16 +12,16 @@ import type { Api, Reply } from './core/search/call.ts'
 import type { Lanes } from './core/search/concurrency.ts'
 import { judge, type Verdict } from './core/search/verdict.ts'
 
-/** A task's state after one of its calls was recorded. */
+/** State of a task after a call was recorded. */
 export interface Outcome {
   readonly state: string
   /** Milliseconds until the task may be retried. */
   readonly waitMs: number | null
 }
 
-/** The steps of the main path. */
+/** Steps for buying answers. */
 export interface Steps {
-  /** Reserves credits for those of the given tasks that may be bought now. */
+  /** Reserves credits for the given tasks that may be bought now. */
   readonly reserve: (tasks: readonly Task[]) => Promise<Reserved>
   /** Sends one paid request. The lane is released before the reply is stored. */
   readonly call: (task: Task, name: CallName) => Promise<Reply>
@@ -52,7 +52,7 @@ export async function answer(task: Task, call: CallName, steps: Steps): Promise<
   return steps.store({ task, call, reply, verdict })
 }
 
-/** Parts of a worker that the main path uses. */
+/** Parts of a worker that the pipeline uses. */
 export interface Tools {
   readonly mill: { readonly db: Database; readonly supplier: Provenance }
   readonly options: {
@@ -91,7 +91,7 @@ const gatherMs = 3
 
 /** Builds the four steps of a worker's main path. */
 export function stepsOf(tools: Tools): Steps {
-  // The worker's lease just before each task was reserved, by task id.
+  // Lease that the worker had just before each reservation, by task id.
   const terms = new Map<number, Clocks>()
   return {
     reserve: async (tasks) => {

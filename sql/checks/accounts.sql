@@ -116,7 +116,7 @@ left join (
   select
     c.account_id, c.class, count(*) as answers, max(c.credits_used) as dearest, min(c.credits_used) as cheapest
   from calls c
-  -- Prices are also taken from answers whose rows the database rejected.
+  -- The prices of answers whose rows the database rejected also count.
   where (c.error_code is null or c.error_code = 'UNSTORABLE')
     and c.http_status is not null
     and c.outcome = 'settled'
@@ -129,7 +129,7 @@ where p.dearest > coalesce(told.dearest, 0)
   or greatest(p.recent_first, p.earlier_first) > coalesce(p.dearest, 0);
 
 -- check: reservations are no lower than the last prices
--- Only the highest of the last 30 to 60 prices is stored. The stored price cannot be lower than the
+-- Only the highest of the last 30 to 60 prices is stored, so the stored price is never below the
 -- lowest of the last ten prices.
 select count(*) as violations
 from account_costs p

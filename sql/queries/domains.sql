@@ -12,7 +12,7 @@ asked_since as (
   select result_domains.domain, count(distinct answers.query_id) as queries
   from analysis.known_on(:day::date) as answers
   cross join lateral (
-    -- Looks up runs and tasks by key and stops at the first earlier task, which nearly every query has.
+    -- Looks up runs and tasks by key, up to the first earlier task. Nearly every query has an earlier task.
     select count(*) as runs
     from (
       select

@@ -63,7 +63,7 @@ select
   rank_history.evidence,
   analysis.variant(queries.device, queries.location, queries.hl, queries.gl, queries.num) as variant
 from queries
--- Reads the rows query by query. A single join would read the answers to all queries.
+-- Reads each query separately. A single join would read the answers to all queries.
 cross join lateral (
   select *
   from analysis.rank_history
@@ -112,7 +112,7 @@ select
   edges.observations,
   analysis.variant(queries.device, queries.location, queries.hl, queries.gl, queries.num) as variant
 from queries
--- Reads the rows query by query. A single join would read the answers to all queries.
+-- Reads each query separately. A single join would read the answers to all queries.
 cross join lateral (
   select *
   from analysis.related_edges
@@ -129,7 +129,7 @@ select
   stays.lasts,
   analysis.variant(queries.device, queries.location, queries.hl, queries.gl, queries.num) as variant
 from queries
--- Reads the rows query by query. A single join would read the answers to all queries.
+-- Reads each query separately. A single join would read the answers to all queries.
 cross join lateral (
   select *
   from analysis.top_ten_stays

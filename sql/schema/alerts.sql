@@ -104,4 +104,4 @@ comment on column alerts.recovered_search_id is 'Answer that shows the recovery;
 comment on column alerts.recovered_position is 'Position in the answer that shows the recovery; null if that answer does not show the domain.';
 comment on column alerts.recovered_share is 'Share of voice on recovered_run_date.';
 comment on column alerts.withdrawn_at is 'Time at which the alert was withdrawn, because its run is suspect, one of its answers is quarantined, or its rule was changed.';
-comment on column alerts.withdrawn_because is 'Reason for the withdrawal.';
+comment on column alerts.withdrawn_because is 'Reason why the alert was withdrawn.';

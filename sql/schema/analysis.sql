@@ -1,6 +1,6 @@
 -- Data for analysts in addition to the answers: own and rival domains, click curves, notes, and sums for finished days.
--- A day's sums are deleted when their source data changes. Until new sums are stored, the views compute them from the
--- answers.
+-- A day's sums are deleted when their source data changes. Until new sums are stored, the views compute the
+-- figures from the answers.
 
 create schema if not exists analysis;
 comment on schema analysis is 'Views and functions for analysts. Existing names and columns do not change. New columns are added at the end of a view.';
@@ -133,7 +133,7 @@ comment on column finished_days.id is 'Identifier of the stored sums. Each compu
 comment on column finished_days.run_date is 'Run date of the finished day.';
 comment on column finished_days.basis is 'Hash of all inputs to the sums except the answers, as returned by analysis.basis(): the origins, the click curve, and the domain entries that contain a folder or a wildcard.';
 comment on column finished_days.begun_at is 'Time at which the computation of the sums began.';
-comment on column finished_days.made_at is 'Time at which the sums were completed. Null while the sums are incomplete and therefore not read.';
+comment on column finished_days.made_at is 'Time at which the sums were completed. Null while the sums are incomplete. Incomplete sums are not read.';
 comment on column finished_days.strays is 'True if an answer compared on this day was bought for another day. If true, the views do not use finished_costs.';
 
 create table finished_labels (
@@ -175,7 +175,7 @@ comment on column finished_shares.ranked is 'Number of queries for which the dom
 comment on column finished_shares.top_3 is 'Number of queries with the domain at positions 1 to 3.';
 comment on column finished_shares.top_10 is 'Number of queries with the domain at positions 1 to 10.';
 comment on column finished_shares.top_20 is 'Number of queries with the domain at positions 1 to 20.';
-comment on column finished_shares.positions is 'Sum of the domain''s best positions, over the queries for which it ranks.';
+comment on column finished_shares.positions is 'Sum of the domain''s best positions, one for each query for which the domain ranks.';
 comment on column finished_shares.clicks is 'Estimated clicks: the sum of each query''s weight times the share of clicks at the best position, over the queries for which the domain ranks. Null if the click curve has no value for any of these positions.';
 
 create table finished_queries (
@@ -227,7 +227,7 @@ comment on column finished_steps.left_top_10 is 'Number of pages that left the t
 comment on column finished_steps.stayed is 'Number of pages in the top ten of both answers.';
 comment on column finished_steps.came is 'Pages that entered positions 1 to 10, as numbers derived from their addresses. Null if no page entered, or if there is no previous answer.';
 comment on column finished_steps.went is 'Pages that left positions 1 to 10, in the format of the came column.';
-comment on column finished_steps.switched is 'Domains that have several pages in the two answers and a different best page in each; null if there are none.';
+comment on column finished_steps.switched is 'Domains with several pages in the two answers and different best pages; null if there are none.';
 comment on column finished_steps.retitled is 'Domains with a page whose title differs between the two answers; null if there are none.';
 comment on column finished_steps.relabelled is 'True if the intent or sentiment has changed since the previous answer; null if there is no previous answer.';
 comment on column finished_steps.moves is 'Position change of each domain in the two answers, as in analysis.movers.places; null if there are no moves.';
@@ -368,7 +368,7 @@ create table seen_pages (
   query_id uuid not null,
   primary key (page_id, query_id)
 );
-comment on table seen_pages is 'Pages in answers from finished days, and the queries whose answers showed them. The table may contain pages that a later reparse removed from the answers. The positions and days of a page are read from the answers.';
+comment on table seen_pages is 'Pages in answers from finished days, each with the queries whose answers showed it. The table may contain pages that a later reparse removed from the answers. The positions and days of a page are read from the answers.';
 comment on column seen_pages.page_id is 'Page in an answer.';
 comment on column seen_pages.query_id is 'Query whose answer showed the page.';
 
@@ -439,7 +439,7 @@ create trigger run_changed after update of run_date, state, suspect, created_at,
 create trigger run_went after delete on runs
   for each row execute function forget_days_of_run();
 
--- An answer that is quarantined or released may have been used for any later day.
+-- A newly quarantined or released answer may affect the sums of any later day.
 create function forget_days_of_quarantine() returns trigger language plpgsql as $$
 begin
   perform forget_days(min(runs.run_date))

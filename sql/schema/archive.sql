@@ -13,8 +13,8 @@ create table archived_days (
 );
 comment on table archived_days is 'Days whose answers are in the archive. A day''s entry is inserted in the transaction that removes the day''s rows, and deleted in the transaction that restores these rows.';
 comment on column archived_days.run_date is 'Run date of the archived answers.';
-comment on column archived_days.part is 'Part number, starting at 1. Later parts hold rows that, when part 1 was written, did not exist yet or were still used by a later day.';
-comment on column archived_days.folder is 'Folder of the archive when the part was written.';
+comment on column archived_days.part is 'Part number, starting at 1. Later parts hold rows that did not exist, or were still used by a later day, when part 1 was written.';
+comment on column archived_days.folder is 'Archive folder in which the part was written.';
 comment on column archived_days.manifest_sha256 is 'Hexadecimal SHA-256 of the manifest. The manifest holds the SHA-256 of each file.';
 comment on column archived_days.answers is 'Number of the day''s answers that were moved to this part.';
 comment on column archived_days.moved_rows is 'Number of rows that were moved from the tables to this part.';
@@ -24,11 +24,11 @@ comment on column archived_days.archived_at is 'Time at which the part was writt
 create table loaded_days (
   run_date date primary key
 );
-comment on table loaded_days is 'This table is always empty. A command that reads the archive creates a temporary child table with the archived days.';
+comment on table loaded_days is 'This table is always empty. Commands that read the archive put the archived days into a temporary child table.';
 comment on column loaded_days.run_date is 'Run date that was read from the archive.';
 
 create table loaded_answers (
   search_id bigint primary key
 );
-comment on table loaded_answers is 'This table is always empty. A command that reads the archive creates a temporary child table with the archived answers.';
+comment on table loaded_answers is 'Empty parent table: a command that reads the archive creates a temporary child table with the archived answers.';
 comment on column loaded_answers.search_id is 'Answer that was read from the archive.';

@@ -16,7 +16,7 @@ comment on column cadences.query_id is 'Query to which the decision applies.';
 comment on column cadences.decided_on is 'Run date of the night for which the decision was made.';
 comment on column cadences.interval_days is 'Interval: the number of days between two purchases of the query.';
 comment on column cadences.due_on is 'Run date on which the query will be asked next.';
-comment on column cadences.by_chance is 'True if the query is asked on the night of decided_on although it is not due. These queries are drawn at random to estimate how many changes are missed by skipping queries.';
+comment on column cadences.by_chance is 'True if the query is asked on the night of decided_on before it is due. These queries are drawn at random to estimate how many changes are missed by skipping queries.';
 comment on column cadences.why is 'Reason for the interval, in one sentence.';
 
 create table cadence_nights (

@@ -1,4 +1,4 @@
--- Foreign keys that are declared for readers and diagram tools but not enforced, as PostgreSQL 18 allows.
+-- Declares foreign keys for readers and diagram tools without enforcing them (possible since PostgreSQL 18).
 do $$
 declare
   declared text;

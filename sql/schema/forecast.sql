@@ -52,7 +52,7 @@ comment on column forecast_steps.name is 'Number of the run, or name of the sche
 comment on column forecast_steps.list is 'List whose queries are bought in this step.';
 comment on column forecast_steps.at is 'Time at which the step begins.';
 comment on column forecast_steps.asked is 'Number of queries to be bought.';
-comment on column forecast_steps.fresh is 'Number of queries that are not bought, because the queries are not due or their answers are recent enough.';
+comment on column forecast_steps.fresh is 'Number of queries that are not bought, because they are not due or have an answer that is recent enough.';
 comment on column forecast_steps.bought is 'Number of the step''s queries that can be bought without exceeding a budget or crossing the credit floor.';
 comment on column forecast_steps.credits is 'Cost of the step in credits at recent prices.';
 comment on column forecast_steps.worst is 'Cost of the step in credits at the highest recent price.';

@@ -58,8 +58,8 @@ comment on column accounts.reserved is 'Credits reserved for calls in flight.';
 comment on column accounts.in_flight is 'Number of calls in flight.';
 comment on column accounts.uncertain is 'Credits held for calls with an unknown outcome, until a later balance includes the cost of these calls.';
 comment on column accounts.drained_floor is 'Credit floor in force when calls stopped for lack of credits; null while there are enough credits.';
-comment on column accounts.blind_calls is 'Number of single calls made since the last reported balance, to determine the balance.';
-comment on column accounts.probe_granted is 'True after npm run resume, until a call reports the balance. While the value is true, single calls may be made to determine the balance.';
+comment on column accounts.blind_calls is 'Number of calls sent alone to determine the balance since a balance was last reported.';
+comment on column accounts.probe_granted is 'True after npm run resume, until a call reports the balance. Until then, calls may be sent one at a time to determine the balance.';
 comment on column accounts.last_probe_at is 'Time at which a single call was last admitted to determine the balance.';
 comment on column accounts.not_before is 'Time before which no call may start, because the API requested a slowdown.';
 comment on column accounts.rate_next_at is 'Time at which the rate limit allows the next call.';
@@ -67,23 +67,23 @@ comment on column accounts.slowdowns is 'Number of consecutive slowdown requests
 comment on column accounts.day is 'Day to which day_spent refers, in the configured time zone.';
 comment on column accounts.day_spent is 'Credits used on the current budget day. For a call with an unknown cost, the reserved credits are counted.';
 comment on column accounts.blocked_keys is 'Fingerprints of the keys that the API refused.';
-comment on column accounts.told_seq is 'Number of calls started before tracking of told_least and told_untold began. The call that reported obs_remaining has a higher start number.';
+comment on column accounts.told_seq is 'Number of calls that had started when tracking of told_least and told_untold began. The call that reported obs_remaining has a higher start number.';
 comment on column accounts.told_least is 'Lowest balance reported since tracking began (told_seq); null if no balance was reported.';
 comment on column accounts.told_untold is 'Credits used by answers that reported no balance since tracking began (told_seq).';
-comment on column accounts.next_told_seq is 'Next value of told_seq: the number of calls that had started when the newer of two tracking periods began.';
-comment on column accounts.next_told_least is 'Next value of told_least: the lowest balance reported in the newer tracking period (next_told_seq); null if no balance was reported.';
-comment on column accounts.next_told_untold is 'Next value of told_untold: credits used by answers without a balance in the newer tracking period (next_told_seq).';
+comment on column accounts.next_told_seq is 'Next value of told_seq: the number of calls started before the newer tracking period began.';
+comment on column accounts.next_told_least is 'Lowest balance reported in the newer tracking period (next_told_seq), which later replaces told_least; null if no balance was reported.';
+comment on column accounts.next_told_untold is 'Next value of told_untold: credits used by answers that reported no balance in the newer tracking period (next_told_seq).';
 comment on column accounts.month is 'First day of the month to which month_spent refers, in the configured time zone. The month starts on the day of the last renewal (MILL_RENEWAL), or on the first of the calendar month.';
 comment on column accounts.month_spent is 'Credits used in the current budget month. For a call with an unknown cost, the reserved credits are counted.';
 comment on column accounts.month_since is 'Time from which the month''s credits are counted. This time can be later than the start of the month, for example after MILL_RENEWAL is changed.';
 comment on column accounts.replay_ms is 'Period in milliseconds during which the API returns the same answer for the same Idempotency-Key and charges only once. Null if the API has not announced this period.';
 comment on column accounts.history is 'Value of server_history() when the most recent calls started; null before the first call.';
-comment on column accounts.history_seq is 'Number of calls that had started when the database history changed. A balance reported by one of these calls is trusted only after a single call has checked it.';
+comment on column accounts.history_seq is 'Number of calls that had started when the database history changed. A balance reported by one of these calls is trusted only after a call sent alone has checked it.';
 comment on column accounts.keys is 'Fingerprints of the keys whose answers reported the account''s balance. Another key is trusted only after a single call has checked its balance.';
 comment on column accounts.foreign_keys is 'Fingerprints of the keys whose balance cannot belong to this account. No calls are made with these keys.';
 comment on column accounts.external_ended is 'Number of calls that had ended when the current measurement of external spend began.';
 comment on column accounts.external_base is 'Highest sum of balance and billed credits in the current measurement of external spend. If a later sum is lower, the difference is external spend.';
-comment on column accounts.external_now is 'External spend per call in the current measurement, in credits. External spend includes credits spent by other programs, and the cost of calls that were underbilled or not billed at all.';
+comment on column accounts.external_now is 'External spend per call in the current measurement, in credits. External spend includes credits spent by other programs, and the unbilled part of the cost of calls.';
 comment on column accounts.external_last is 'External spend per call in the previous measurement, in credits; null until the first measurement is complete.';
 comment on column accounts.wrong_answers is 'Number of answers to a query other than the query that was sent. After the first wrong answer, answers that the API repeats for an Idempotency-Key are no longer trusted.';
 
@@ -194,7 +194,7 @@ comment on column calls.class is 'Price class: the number of results and the dev
 comment on column calls.error_code is 'Code of the error.';
 comment on column calls.error_message is 'Description of the error, in one sentence.';
 comment on column calls.mark is 'Random value that the worker created before the reservation. An answer is matched to its call by call number and mark, because a database restored to an earlier state reuses call numbers. Null if the call was made by an older version, or if its query was forgotten.';
-comment on column calls.max_age_ms is 'Maximum age in milliseconds at which a stored answer would have been reused instead. Null for calls made before this age was recorded.';
+comment on column calls.max_age_ms is 'Maximum age in milliseconds at which a stored answer would have been reused instead. Null for old calls, for which this age was not recorded.';
 comment on column calls.estimated is 'True if the answer reported no price. If true, credits_used is the decrease in the balance.';
 comment on column calls.asked_again is 'Number of repeated requests for the lost answer, with the mark as the Idempotency-Key.';
 comment on column calls.asked_again_at is 'Time of the last repeated request for the lost answer.';
@@ -256,7 +256,7 @@ comment on column statement_marks.account_id is 'Account to which the statement 
 comment on column statement_marks.line is 'Last final line.';
 comment on column statement_marks.next_seq is 'Start number of the first call not explained by a final line.';
 comment on column statement_marks.next_id is 'Lowest id of the calls that no final line explains.';
-comment on column statement_marks.ended_at is 'End time of the last explained call, if all later calls started after this time. The mark becomes invalid if a later call turns out to have started before this time, because overlapping calls must be explained together.';
+comment on column statement_marks.ended_at is 'End time of the last explained call, if all later calls started after this time. The mark becomes invalid if a later call started before this time, because overlapping calls must be explained together.';
 
 -- If a call changes after its charge was explained, the call's line and all later lines are
 -- outdated. The insert waits for transactions that are storing lines, so that the delete sees
@@ -293,7 +293,7 @@ begin
   raise exception 'the books changed meanwhile' using errcode = 'QM001';
 end
 $$;
-comment on function ledger_changed() is 'Raises error QM001. SQL statements of the ledger call this function if a decision was based on outdated data. The decision is then made again with current data.';
+comment on function ledger_changed() is 'Raises error QM001. The ledger''s SQL statements call this function if a decision was based on outdated data. The decision is then made again with current data.';
 
 -- A balance is valid only on the timeline of the server that stored it. After a failover, the new server may lack the
 -- latest calls, so its balance is too high until a new call reports the balance.

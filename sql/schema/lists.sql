@@ -20,8 +20,8 @@ comment on column lists.forgotten_at is 'Time at which the list was forgotten an
 
 create table queries (
   id uuid primary key,
-  -- The key needs no unique index, because the id is derived from the key. An index would double the cost of storing a
-  -- list.
+  -- The key needs no unique index, because the id is derived from the key. A unique index would double the cost of
+  -- storing a list.
   key text not null,
   q text not null,
   location text,

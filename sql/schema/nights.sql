@@ -22,14 +22,14 @@ comment on column schedules.list is 'Name of the list whose queries the schedule
 comment on column schedules.cron is 'Due times of the schedule, as five cron fields.';
 comment on column schedules.zone is 'Time zone of the cron fields.';
 comment on column schedules.missed is 'Rule for missed nights: latest (only the newest night runs), all (every night runs) or skip (no night runs).';
-comment on column schedules.overlap is 'Rule for a night that is due while an older run of the list is open: skip (the night does not run), queue (the night waits) or merge (the night joins that run).';
+comment on column schedules.overlap is 'Rule for a night that is due while an older run of the list is open: skip (the night does not run), queue (the night waits) or merge (the night joins the older run).';
 comment on column schedules.enabled is 'False if the schedule is turned off, was rejected, or is no longer in the file.';
-comment on column schedules.known_until is 'All due times of the schedule up to this time have a row in nights.';
+comment on column schedules.known_until is 'Time up to which every due time of the schedule has a row in nights.';
 comment on column schedules.seen_at is 'Time at which a scheduler last checked the schedule.';
 comment on column schedules.max_age_ms is 'Maximum age in milliseconds of an answer that is reused; null if the age in the settings applies.';
 comment on column schedules.budget is 'Maximum number of credits for one night; null if the schedule sets no limit.';
 comment on column schedules.adaptive_days is 'Longest interval in days of an adaptive cadence; null if the schedule asks every query each night.';
-comment on column schedules.priority is 'Priority of queries without a priority of their own, from 1 (bought first) to 9 (last); null for the default of 5.';
+comment on column schedules.priority is 'Priority of queries for which the list sets no priority, from 1 (bought first) to 9 (last); null for the default of 5.';
 comment on column schedules.part is 'Share of a night''s credits that the list gets if credits run short; null if lists have no shares.';
 
 create table nights (
@@ -81,11 +81,11 @@ create table night_health (
   alerts_headline text
 );
 create index night_health_age on night_health (judged_at);
-comment on table night_health is 'Figures for each finished run, and its anomalies in comparison with earlier runs of the list.';
+comment on table night_health is 'Figures for each finished run, and anomalies found by comparison with earlier runs of the list.';
 comment on column night_health.run_id is 'Run to which the figures belong.';
 comment on column night_health.judged_at is 'Time at which the run was judged. A reopened run is judged again when it ends. A run that was cancelled or never began has figures but no judgement.';
 comment on column night_health.asked is 'Number of queries to be bought. Queries that reused an answer or were not asked are excluded.';
-comment on column night_health.answered is 'Of the queries to be bought, the number with a readable answer.';
+comment on column night_health.answered is 'Number of queries to be bought that have a readable answer.';
 comment on column night_health.empty is 'Number of readable answers without any results.';
 comment on column night_health.unreadable is 'Number of queries with an unusable answer: an unreadable body, a refusal that was charged, or an answer to another query.';
 comment on column night_health.depth is 'Mean depth of the answers with results; null if no answer has results.';
@@ -94,16 +94,16 @@ comment on column night_health.minutes is 'Number of minutes from the creation o
 comment on column night_health.workers is 'Number of workers that made calls for the run.';
 comment on column night_health.reasons is 'Reasons why the run is suspect, with one sentence per reason; empty if the run is not suspect.';
 comment on column night_health.alerts_at is 'Time of the last judgement before the run was checked for rank alerts; null if the run has not been checked, or if no rules existed.';
-comment on column night_health.paused_minutes is 'Number of minutes during which none of the run''s queries could be bought, because the accounts were stopped or because the run had ended and had not been reopened yet.';
+comment on column night_health.paused_minutes is 'Number of minutes during which none of the run''s queries could be bought, because the accounts were stopped, or because the run had ended and was reopened later.';
 comment on column night_health.remarks is 'Other anomalies of the run, one sentence each. The run''s answers are shown despite these anomalies.';
 comment on column night_health.usual_from is 'Oldest run with which later runs of the list are compared: this run if a person marked it as usual, or the first of three similar runs that end with this run. Null if later runs are compared with the same runs as before.';
 comment on column night_health.compared is 'Number of answers that could be compared with an older answer to the same query.';
 comment on column night_health.turnover is 'Mean change in the top ten since the last trusted answer from an earlier day, from 0 (no change) to 1 (every page is new).';
-comment on column night_health.turnover_newest is 'Mean change in the top ten since the last answer from an earlier day, trusted or not. A low value means that changes tend to last.';
-comment on column night_health.sameness is 'For a top-ten page, the mean share of the run''s other queries whose answers also show the page. Null if the run has fewer than five queries.';
+comment on column night_health.turnover_newest is 'Mean change in the top ten since the last answer, trusted or not, from an earlier day. A low value means that changes tend to last.';
+comment on column night_health.sameness is 'Mean share of the run''s other queries whose answers also show a given top-ten page. Null if the run has fewer than five queries.';
 comment on column night_health.repeats is 'Mean share of top-ten results whose page also has a better position in the same answer.';
 comment on column night_health.foreign_share is 'Mean share of top-ten results on country domains other than the requested country''s; null if no country was requested.';
-comment on column night_health.stale is 'Share of changed answers that show exactly the same pages as on an earlier day, for the day with the highest share. Null if no earlier day has at least eight changed answers.';
+comment on column night_health.stale is 'Highest share, over all earlier days, of changed answers that show exactly the same pages as on that day. Null if no earlier day has at least eight changed answers.';
 comment on column night_health.alerts_severity is 'Combined severity of the run''s rank alerts: high, medium or low; null if the run raised no alerts. high: at least five queries, and at least a quarter of all queries, dropped. medium: at least a twentieth of the queries dropped, or a share of voice decreased.';
 comment on column night_health.alerts_headline is 'Summary of the run''s rank alerts, in one sentence.';
 

@@ -23,7 +23,7 @@ comment on column notices.kind is 'Kind of event, such as run_finished, stop, ni
 comment on column notices.subject is 'Subject of the event: the run, the stop, the alert, the schedule with its due time, or the time since which no worker has been alive.';
 comment on column notices.told_at is 'Time at which the receiver accepted the notice. Null if the notice is waiting, was abandoned, or is covered by another notice.';
 comment on column notices.id is 'Identifier of the notice. Every attempt sends the same identifier, so that the receiver can recognise duplicates.';
-comment on column notices.part_of is 'Another notice that also reports this event. For example, a single notice can cover many nights of a schedule.';
+comment on column notices.part_of is 'Notice that also covers this event. For example, a single notice can cover many nights of a schedule.';
 comment on column notices.noted_at is 'Time at which the event was recorded.';
 comment on column notices.said is 'Text of the notice, on one line.';
 comment on column notices.fields is 'Figures about the event, as sent in the notice.';

@@ -68,7 +68,7 @@ comment on column slices.round is 'Number of times that the slice was queued aga
 comment on column slices.done_at is 'Time at which the last task in the slice ended; null while a task is open.';
 comment on column slices.turn is 'Sort key for slices of equal priority from different runs: the run''s expected cost up to and including this slice, divided by the list''s share. Null if lists have no shares.';
 
--- Each task is updated once, when it ends. The fill factor leaves room for the new row, so no index is updated.
+-- Each task is updated once, when it ends. The fill factor leaves room for the new row version, so no index is updated.
 create table tasks (
   id bigint generated always as identity primary key,
   run_id bigint not null,
@@ -104,7 +104,7 @@ comment on column tasks.deaths is 'Number of workers that died while a call for 
 comment on column tasks.state is 'State of the task: open, answered, reused, not_asked, failed, unknown, unaffordable or cancelled. not_asked: the list or its cadence skips the query in this run, and its last answer is used. failed: the failure is final. unknown: a call may have been charged, and the query is not bought again, because no attempts are left or MILL_UNKNOWN is hold. unaffordable: the budget of the run or of its list was used up.';
 comment on column tasks.error_code is 'Code of the last error; null for a task without errors.';
 comment on column tasks.error_message is 'Description of the last error, in one sentence.';
-comment on column tasks.answers_after is 'Only an answer received after this time may be reused for the task. Null unless the task was reopened to buy its query again, or the list accepts no older answers.';
+comment on column tasks.answers_after is 'Only an answer received after this time may be reused for the task. Set only if the task was reopened to buy its query again, or if the list accepts no older answers.';
 
 create table rejected_lines (
   run_id bigint not null references runs,

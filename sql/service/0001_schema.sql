@@ -18,7 +18,7 @@ comment on column accounts.plan is 'Name of the plan. A prepaid account receives
 comment on column accounts.quota is 'Credits granted for one period, or for the whole lifetime of a prepaid account.';
 comment on column accounts.used is 'Credits used in the period, excluding reserved credits.';
 comment on column accounts.renews is 'True if the credits are renewed on the first day of each month (UTC).';
-comment on column accounts.period is 'First day of the month that the used column covers.';
+comment on column accounts.period is 'First day of the month to which the used credits belong.';
 comment on column accounts.rate is 'Maximum number of requests per second for all keys of the account together; null if the account has no limit of its own.';
 comment on column accounts.created_at is 'Time at which the account was opened.';
 comment on column accounts.held is 'Credits reserved for requests in progress.';
@@ -72,7 +72,7 @@ comment on column usage.period is 'Month from which the credits were deducted. A
 comment on column usage.q is 'Text of the query; empty once the request is older than SERVICE_KEEP_QUERIES.';
 comment on column usage.num is 'Number of results requested.';
 comment on column usage.reserved is 'Credits reserved before the search.';
-comment on column usage.credits is 'Credits finally charged, 0 for a failed request; null while the request is in progress.';
+comment on column usage.credits is 'Credits charged; 0 for a failed request, null while the request is in progress.';
 comment on column usage.status is 'HTTP status of the answer; null while the request is in progress.';
 comment on column usage.ms is 'Duration of the search in milliseconds.';
 comment on column usage.provider is 'Name of the provider that supplied the results.';
@@ -179,8 +179,8 @@ comment on table kept_answers is 'Requests with an Idempotency-Key, and their an
 comment on column kept_answers.account_id is 'Account that made the request. A request with any key of the account receives the stored answer.';
 comment on column kept_answers.key is 'Idempotency-Key of the request.';
 comment on column kept_answers.asked is 'SHA-256 of the request. A different request with the same Idempotency-Key is refused.';
-comment on column kept_answers.claim is 'Token of the request that is allowed to produce the answer. Later requests with the same Idempotency-Key wait for this answer.';
-comment on column kept_answers.claimed_at is 'Time of the claim. If the claim is older than a request can possibly last, another request may take over the claim.';
+comment on column kept_answers.claim is 'Token of the request that produces the answer. Later requests with the same Idempotency-Key wait for this answer.';
+comment on column kept_answers.claimed_at is 'Time of the claim. A claim older than the longest possible request may be taken over by another request.';
 comment on column kept_answers.answer is 'Answer as JSON; null while the request is in progress.';
 comment on column kept_answers.used is 'Credits charged for the request.';
 comment on column kept_answers.remaining is 'Credits left in the account after the request.';

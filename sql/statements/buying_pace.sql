@@ -1,5 +1,5 @@
--- Computes calls per minute from the account's newest thousand calls, among the newest 100,000 calls
--- of all accounts. Pauses longer than five seconds count as five seconds.
+-- Computes calls per minute from the account's newest thousand calls. Only the newest 100,000 calls
+-- of all accounts are read. Pauses longer than five seconds count as five seconds.
 -- Returns null if there are too few calls. Parameters: :account, :origin.
 select case when count(*) > 20 then count(*) * 60 / nullif(extract(epoch from sum(least(gap, interval '5 seconds'))), 0) end::float8
   as per_minute
@@ -12,7 +12,7 @@ from (
     where accounts.name = :account
       and accounts.kind = :origin
       and calls.outcome = 'settled'
-      -- Without this limit, the statement would read all other accounts' calls if the account had only a few calls.
+      -- Without this limit, the statement would read all calls if the account had only a few.
       and calls.id > (select max(newest.id) - 100000 from calls as newest)
     order by calls.id desc
     limit 1000

@@ -1,4 +1,4 @@
--- Ends a round of a slice and counts the run's open slices, up to :near_the_end.
+-- Ends a round of a slice, and counts at most :near_the_end open slices of the run.
 with rest as (
   select count(*) as open, min(coalesce(not_before, clock_timestamp())) as due
   from tasks

@@ -1,4 +1,4 @@
--- Stores the domains and pages in each of a day's answers. Replaces rows that were stored earlier.
+-- Stores the domains and pages in each answer of a day. Replaces rows that were stored earlier.
 insert into finished_answers (search_id, finish_id, domains, places, pages)
 with shown as materialized (
   select observations.search_id, shown.domain, shown.place, shown.position, shown.url_key

@@ -1,4 +1,4 @@
--- Stores the cost of a day's answers. Runs after the day's labels and steps are stored.
+-- Stores the cost of a day's answers. The day's labels and steps must already be stored.
 insert into finished_costs
   (finish_id, list, set_id, tags, calls, credits_used, answers, changed, unknown_calls, credits_unknown, credits_lost)
 select

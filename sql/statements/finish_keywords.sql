@@ -8,5 +8,5 @@ select
   searches.fetched_at, searches.origin, searches.api
 from analysis.keywords_on(:day::date) as keywords
 left join searches on searches.id = keywords.search_id
--- The rows are stored in order of query id, because a merge join compares two days.
+-- The rows are sorted by query id, so that a merge join can compare two days.
 order by keywords.query_id

@@ -3,7 +3,7 @@
 create temporary table frontier_sources on commit drop as
 select
   sources.query_id, sources.round, sources.weight, latest.search_id,
-  -- A single number represents all of a query's parameters, because comparing numbers is faster
+  -- Replaces a query's parameters with one number, because comparing numbers is faster
   -- than comparing five text columns.
   dense_rank() over (order by latest.location, latest.hl, latest.gl, latest.num, latest.device) as variant
 from (
@@ -13,7 +13,7 @@ from (
     and :from::integer = 0
     and last_seen = (select max(last_seen) from list_queries where list_id = :list::bigint)
   union all
-  -- The weight, a sum over the source queries, is divided by their number, so that the query counts once.
+  -- Divides the sum of the source queries' weights by their number, so that the query counts once.
   select query_id, round, weight / sources
   from expansions
   where list_id = :into::bigint

@@ -57,7 +57,7 @@ cross join lateral (
 ) as known
 left join cadences as cadence
   on :adaptive::boolean and cadence.list_id = :list::bigint and cadence.query_id = lines.id
--- Time of the last answer to each query, read only from the index on searches.
+-- Reads the time of each query's last answer with an index-only scan of searches.
 left join lateral (
   select searches.fetched_at
   from searches

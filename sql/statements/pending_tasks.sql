@@ -1,4 +1,4 @@
--- Selects up to :most (null: no limit) ended tasks of the queries in :queries. If :answers is not
+-- Selects the ended tasks of the queries in :queries, at most :most (null: all). If :answers is not
 -- empty, selects only tasks that bought or use one of these answers. Looks up the tasks by key, run
 -- by run.
 select t.id

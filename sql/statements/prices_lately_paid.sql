@@ -1,5 +1,5 @@
 -- Reads the expected price and the highest price of each price class, from the last day with a call in that class.
--- The share of tasks that failed at no cost is the median over recent days, so that one bad night does not make the
+-- Uses the recent days' median share of tasks that failed at no cost, so that one bad night does not make the
 -- forecast too low.
 with lately as (
   select class, task_id, outcome, credits_used, credits_reserved, sent_at, max(sent_at) over (partition by class) as last

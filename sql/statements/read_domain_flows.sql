@@ -1,4 +1,4 @@
--- Reads the domains that took clicks from a domain or lost clicks to that domain, largest amounts first. Parameters:
+-- Reads the domains that gained clicks from a domain or lost clicks to the domain, largest amounts first. Parameters:
 -- :domain, :since, :until (date).
 select
   case when flows.loser = :domain then flows.taker else flows.loser end as domain,

@@ -1,5 +1,5 @@
--- Reads the domains in order of their share on the last day with answers in a period, compared with the first day. Our
--- own domains come first. Parameters: :since, :until (date), :word (part of the domain, or null).
+-- Reads each domain's share on the first and last days with answers in a period. Our own domains come first, then the
+-- largest last shares. Parameters: :since, :until (date), :word (part of the domain, or null).
 with span as materialized (
   select max(run_date) as until, min(run_date) as since
   from analysis.label_days

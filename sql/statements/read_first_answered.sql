@@ -23,7 +23,7 @@ select case
         order by run_date
         offset 0
       ) as days
-      -- The limit prevents the planner from reading all answers at once.
+      -- Because of the limit, the plan does not read all answers at once.
       cross join lateral (
         select
         from runs

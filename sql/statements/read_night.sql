@@ -1,7 +1,7 @@
 -- Reads a run's figures. Queries that were not asked or that reused older answers are excluded. The run counts as
--- paused while none of its queries can be bought, including the time from its last call until it is reopened.
--- An account is available from its first call in the run to its last call, except during stops. A stop
--- counts as a pause only while no account is available; otherwise, another account can take over.
+-- paused while none of its queries can be bought, and from its last call until it is reopened.
+-- In a run, an account is available from its first to its last call, except during stops. A stop
+-- counts as a pause only while no other account can buy the run's queries.
 select
   runs.id as run_id, counted.*, paid.*, extract(epoch from runs.finished_at - runs.created_at)::float8 / 60 as minutes,
   paused.minutes as paused_minutes

@@ -1,6 +1,6 @@
--- Reads the answers that a run bought, in order of query id, after query :after. Each row has a number for each page in
--- the answer's top ten, the share of foreign domains, and up to :most answers from days before :date, newest first.
--- The bytes of an older answer contain its day,
+-- Reads the answers that a run bought, in order of query id, after query :after. Each row contains the numbers of
+-- the top ten pages, the share of foreign domains, and up to :most older answers (from before :date), newest first.
+-- Each older answer is encoded as bytes: its day,
 -- whether it is trusted, its number of pages, and a number for each page.
 select asked.query_id, searches.id as search_id, queries.q, now.pages, now.foreign_share as foreign, before.earlier
 from (

@@ -1,5 +1,5 @@
--- Reads the domains in the last known answers that show a given domain, most frequent first. Parameters: :domain,
--- :until (date).
+-- Reads the domains that appear with a given domain in the last known answers, most frequent first. Parameters:
+-- :domain, :until (date).
 select
   shown.domain, count(*) as shared, count(*) filter (where shown.place >> 20 < mine.place >> 20) as ahead,
   min(shown.place) >> 20 as best

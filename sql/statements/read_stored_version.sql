@@ -22,7 +22,7 @@ select case
         where finish_id in (analysis.keywords_kept(:compared::date, 31), analysis.keywords_kept(:until::date, 31))
       ),
       (select md5(string_agg(run_date::text, ',' order by run_date)) from analysis.away_days),
-      -- Reading a list can change weights.
+      -- Weights can change when a list is read.
       (
         select md5(string_agg(concat_ws(' ', list_id, last_seen, members), ',' order by list_id))
         from (

@@ -14,7 +14,7 @@ with unasked as (
     ))
   returning query_id
 ),
--- The same time for all rows, later than any earlier reading of the list, even if the clock was set back.
+-- Time of this reading, later than all earlier readings of the list even if the clock was set back.
 reading as materialized (
   select greatest(clock_timestamp(), max(last_seen) + interval '1 microsecond') as at
   from list_queries

@@ -63,7 +63,7 @@ changed_tasks as (
         and s.api = it ->> 'api'
     )
 ),
--- Runs for which the run's or the list's budget was changed, or was used by another account or run,
+-- Runs with a budget (of the run or its list) that was changed, or used by another account or run,
 -- after the decision.
 changed_runs as (
   select w.run
@@ -130,7 +130,7 @@ fits as materialized (
       or grants = 0
       or probe
       or case
-          -- External spend lowers the balance in addition to the cost of our calls.
+          -- External spend, like the cost of our calls, lowers the balance.
           when (it ->> 'external')::bigint > 0 then least(told.newest, told.least)
           else greatest(told.newest, told.least)
         end - a.reserved - a.uncertain - bound - (it ->> 'external')::bigint * (a.in_flight + grants)

@@ -309,7 +309,7 @@ updated_account as (
       else accounts.drained_floor
     end,
     blind_calls = case when drained or newer then 0 else accounts.blind_calls end,
-    -- Probing stays permitted until a probe, not an earlier call, reports the balance.
+    -- Probing is permitted until a probe, rather than an earlier call, reports the balance.
     probe_granted = accounts.probe_granted and not coalesce((drained or newer) and seen_at >= accounts.last_probe_at, false),
     keys = case
       when told_balance is null or is_foreign then accounts.keys

@@ -87,7 +87,7 @@ new_searches as (
   on conflict do nothing
   returning id
 ),
--- Excludes the rows of existing answers. Usually, all answers are new, and no row is checked.
+-- Excludes the rows of existing answers. Checks no rows if all answers are new, as they usually are.
 stored_searches as materialized (
   select array_agg(id) as ids, count(*) = cardinality(:searches_id) as whole
   from new_searches

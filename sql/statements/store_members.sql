@@ -1,7 +1,7 @@
--- Stores each distinct query in :"held" as one member of the list :list. For a query on several lines,
--- stores the most urgent priority, highest weight, shortest interval and age, first text and target, and all tags.
+-- Stores each distinct query in :"held" as one member of the list :list. If a query is on several lines,
+-- the most urgent priority, highest weight, lowest interval and age, first text and target, and all tags apply.
 --
--- :plain  true if the lines set only numbers, such as priorities, and no texts, targets or tags
+-- :plain  true if the lines set no texts, targets or tags (only numbers, such as priorities)
 --
 -- The list is locked, so no row needs a conflict check. Rows are added in the order of their ids.
 merge into list_queries as member

@@ -1,4 +1,4 @@
--- Stores the final lines of each statement. No open call can change these lines. Must run in a
+-- Stores the final lines of each statement, which no open call can change. Must run in a
 -- "repeatable read" transaction.
 with locked as (
   -- Transactions that change a call update the same row, so they either wait or make this

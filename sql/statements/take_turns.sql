@@ -1,6 +1,6 @@
--- Sets the turn of each slice of run :run, starting with slice :first: the cumulative expected cost up to the end of
--- the slice, divided by the list's share :part. Delivery in order of turn gives each list its share at all times, as
--- long as the list has queries left, apart from slices in progress. Unused credits go to the other lists in
+-- Sets the turns of run :run's slices, from slice :first. A turn is the cumulative expected cost up to the end of
+-- the slice, divided by the list's share :part. Delivery in order of turn gives each list its share,
+-- except for slices in progress, until the list has no queries left. Unused credits go to the other lists in
 -- proportion to their shares.
 update slices
 set turn = coalesce(costs.credits / nullif(:part::float8, 0), 'infinity')

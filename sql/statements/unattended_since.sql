@@ -1,4 +1,4 @@
--- Reads the start of the period during which open tasks have had no live worker. Returns no row if
+-- Reads the start of the current period with open tasks but no live worker. Returns no row if
 -- the period began less than :for_ms milliseconds ago, or if a notice about the period has already
 -- been recorded.
 with began as (

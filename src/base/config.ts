@@ -282,7 +282,7 @@ function isServiceLink(name: string, layers: Layers): boolean {
   )
 }
 
-/** Reports a line without "=" that contains the name of a setting, because the setting's value would be lost. */
+/** Reports a line that names a setting but has no "=", because the setting's value would be lost. */
 function brokenLine(name: string): string[] {
   const words = name.replaceAll(/^\s*#.*$/gm, '').match(/[\w-]+/g) ?? []
   // Shows only the setting's name, because the line may contain a key.
@@ -292,7 +292,7 @@ function brokenLine(name: string): string[] {
   })
   if (found === undefined) return []
   return [
-    `${found}: expected NAME=value on its own line in .env, got other text on that line or the line above it`,
+    `${found}: expected a .env line with only NAME=value, got other text on that line or on the line above`,
   ]
 }
 

@@ -29,7 +29,7 @@ export function reasonOf(error: unknown): string {
   return error instanceof Error ? error.message || error.name : String(error)
 }
 
-/** Builds the error for the default branch of an exhaustive switch, which the compiler proves unreachable. */
+/** Builds the error for an exhaustive switch's default branch, which the compiler proves unreachable. */
 export function unhandled(what: string, value: never): Error {
   return new Error(`unhandled ${what} ${JSON.stringify(value)}`)
 }
@@ -54,7 +54,7 @@ export class BadSettings extends MillError {
   }
 }
 
-/** A request that exceeds the allowed or available credits. Nothing was bought. */
+/** The request would use more credits than allowed or available. Nothing was bought. */
 export class OverBudget extends MillError {
   override readonly exit = exits.stopped
 }

@@ -27,7 +27,7 @@ export const priorities = { first: 1, usual: 5, last: 9 } as const
 // Invisible characters to remove. Persian, Hindi and emoji need the zero-width joiner and non-joiner.
 const formatCharacters = /(?![\u200c\u200d])\p{Cf}/gu
 
-// Printable ASCII with single spaces. Most queries match, and are therefore already canonical.
+// Printable ASCII with single spaces. Most queries match this pattern, so they need no conversion.
 const plainText = /^[!-~]+(?: [!-~]+)*$/
 
 /** Returns the text as it is sent and compared: in NFC, without invisible characters, and with single spaces. */

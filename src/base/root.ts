@@ -4,7 +4,7 @@ import { existsSync } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 
-/** Folder with `sql/`, `inputs/` and `package.json`, whether the program runs from its sources or from `dist`. */
+/** Folder with `sql/`, `inputs/` and `package.json`. The program may run from its sources or from `dist`. */
 export const root = findRoot(dirname(fileURLToPath(import.meta.url)))
 
 /** True if a package manager installed the program. User files must not be written to an installed package. */

@@ -4,7 +4,7 @@ import { createHash } from 'node:crypto'
 import { inspect } from 'node:util'
 import { reasonOf } from './errors.ts'
 
-/** A key that prints only its kind, so that logs, errors and dumps never contain the key itself. */
+/** Holds a key. Logs, errors and dumps show only the kind of the key, never the key itself. */
 export class Secret {
   readonly #value: string
 

@@ -98,7 +98,7 @@ export const settings = {
     website('https://api.example.com'),
     'give the base address, without /v1/search',
   ),
-  // A line break in the key would make the header invalid, and fetch libraries would print the key in the error.
+  // A line break would make the header invalid, and the error from the fetch library would contain the key.
   SEARCH_API_KEY: setting(
     z.string().regex(/^[\x21-\x7e]+$/, { error: 'one word of printable ASCII characters' }),
     'copy the key again from where it was issued',
@@ -164,7 +164,7 @@ export const settings = {
   ),
   MILL_LEASE_MS: setting(
     whole(500, longestMs),
-    'longer than it takes to make a call and store its answer',
+    'the lease must outlast a call and the storage of its answer',
     '90000',
   ),
   MILL_STALL_MS: setting(
@@ -201,7 +201,7 @@ export const settings = {
       .string()
       .min(12, { error: 'at least 12 characters' })
       .transform((text) => new Secret(text)),
-    "password that protects the search service's dashboard from other people",
+    "password for the search service's dashboard",
   ),
   SERVICE_KEEP_QUERIES: setting(
     duration('a duration like 90d or 12h'),

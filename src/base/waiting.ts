@@ -1,4 +1,4 @@
-// Waits with a time limit, and closes the resources that a command opened.
+// Limits the wait for a promise, and closes the resources that a command opened.
 
 import { setTimeout as timer } from 'node:timers/promises'
 
@@ -68,7 +68,7 @@ export class Closers {
 const inTurn: (() => void)[] = []
 
 /**
- * Resolves after all earlier callers have had a turn of the event loop. Many answers are parsed in separate turns,
+ * Waits until each earlier caller has had a turn of the event loop. Many answers are parsed in separate turns,
  * so that PostgreSQL's replies are read between turns. A transaction that waits for a reply may have locked a row
  * that all workers need.
  */

@@ -42,11 +42,11 @@ interface MillOptions {
   readonly name: string
   /** Number of database connections, excluding the queue's own pool. */
   readonly connections?: number
-  /** True if the process only repeats statements that look up rows by key. */
+  /** True if the process always runs the same statements, which look up rows by key. */
   readonly byKey?: boolean
   /** True if the process only reads. The database rejects all changes by a read-only process. */
   readonly reading?: boolean
-  /** If true, the process reads for analysts, from the replica if there is one. A replica may lag slightly. */
+  /** If true, the process serves analysts, and reads from the replica if there is one. A replica may lag slightly. */
   readonly behind?: boolean
 }
 

@@ -65,7 +65,7 @@ export class PageAddress {
     return ['1', 'on', 'show', 'true', 'yes'].includes(this.text(name) ?? '')
   }
 
-  /** Returns a filter value, which must be one of the words. The first word is the default. */
+  /** Returns a filter's value: one of the given words. The first word is the default. */
   word<Word extends string>(name: string, words: readonly [Word, ...Word[]]): Word {
     const text = this.text(name)
     if (text === null) return words[0]

@@ -143,7 +143,7 @@ export interface FilePage {
   ) => Promise<{
     /** The default is CSV. */
     readonly type?: string
-    /** File name under which the browser saves the download instead of displaying it. */
+    /** File name that makes the browser save the download instead of displaying it. */
     readonly name: string
     readonly pieces: AsyncIterable<string | Uint8Array> | Buffer
   }>

@@ -1,6 +1,6 @@
 // Caches figures computed from stored days, separately for each database. The figures for a key never change.
 
-/** Returns a function that caches figures by key. Without a key, figures are always read again. */
+/** Returns a function that caches figures by key. If the key is null, the figures are read every time. */
 export function storedFigures<Figures>(most: number) {
   const known = new WeakMap<object, Map<string, Figures>>()
   return async (database: object, key: string | null, read: () => Promise<Figures>) => {

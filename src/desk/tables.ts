@@ -26,7 +26,7 @@ const restMs = 1_000
 const originsForMs = 10_000
 const forecastForMs = 2_000
 const forecastMs = 2_000
-/** Error codes for missing objects: the database was migrated to another release after the desk had opened it. */
+/** Error codes for missing objects. They occur if another release migrates the database while the desk runs. */
 const otherSchema = /^(42P01|42703|42883|3F000)$/
 
 async function openTables(config: Config, say: (line: string) => void) {
@@ -71,7 +71,7 @@ export function deskTables(config: Config, say: (line: string) => void) {
         return found instanceof WrongDatabase ? found : error
       }
     },
-    /** Default origins: in an embedded database, the origins of the stored answers. */
+    /** Default origins. An embedded database uses the origins of its stored answers. */
     shownOrigins: recent(originsForMs, async () => {
       const { db } = (await open()).mill
       const { databaseUrl } = config
@@ -90,10 +90,10 @@ export function deskTables(config: Config, say: (line: string) => void) {
   }
 }
 
-// Limits repeated reads to about a twentieth of the time, so that a slow database is not queried continuously.
+// Limits repeated reads to about 5 % of the time, so that a slow database is not queried continuously.
 const restShare = 20
 
-/** Returns a function that reads a value, and shares it among callers for at least the given time. */
+/** Returns a function that reads a value and caches it for all callers for at least the given time. */
 export function recent<Value>(leastMs: number, look: () => Promise<Value>): () => Promise<Value> {
   let reading: Promise<Value> | null = null
   return () => {

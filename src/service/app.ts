@@ -24,7 +24,7 @@ export function buildApp(parts: AppParts): OpenAPIHono<DoorEnv> {
   app.use('*', trace(parts.log))
   app.use('*', async (c, next) => {
     checkRequest(c.req.raw)
-    // Ensures a timely answer, even if the database hangs. A search is settled at most 3 s after its deadline.
+    // Responds in time even if the database hangs. A search is settled at most 3 s after its deadline.
     const left = arrivalOf(c.env.incoming) + parts.deadlineMs + 3000 - performance.now()
     if ((await within(next(), { ms: Math.max(0, left) })) === late) throw databaseAway
   })

@@ -23,7 +23,7 @@ export async function runService(call: Call<ServiceFlags>): Promise<Exit> {
   const logged = wordFlag('log', options.log, ['requests', 'none'])
   const flags = options.publicUrl === undefined ? {} : { SERVICE_PUBLIC_URL: options.publicUrl }
   const config = readConfig(env, flags)
-  // If the service listens on all addresses, it cannot guess the address for links in error responses.
+  // If the service listens on all addresses, the address for links in error responses is unknown.
   if (config.publicUrl === null && ['0.0.0.0', '::'].includes(options.host)) {
     throw new Misuse(
       `SERVICE_PUBLIC_URL is not set, but --host ${options.host} requires it; set --public-url to the address at which clients reach the service`,

@@ -72,7 +72,7 @@ export function openCredits(pool: pg.Pool, patienceMs = 10_000) {
           const found = await reserveCredits(pool, order)
           if (typeof found === 'number') return found
           if (performance.now() > end) throw found
-          // Queries the database again, because another process may release credits.
+          // Tries again after a pause, because another process may release credits.
           await pause(25)
         }
       })
@@ -82,7 +82,7 @@ export function openCredits(pool: pg.Pool, patienceMs = 10_000) {
   }
 }
 
-/** Counts a request toward its account's limit per second, if any, and returns the rate limit headers. */
+/** Applies the account's rate limit, if any, to a request, and returns the rate limit headers. */
 export async function countRequest(
   pool: pg.Pool,
   { accountId, rate }: FoundKey,

@@ -57,7 +57,7 @@ async function prepare(connectionString: string): Promise<string> {
   })
   try {
     await refusePooler(client)
-    // The lock, whose key is arbitrary, makes services that start together migrate in turn.
+    // Services that start together migrate one at a time. The lock's key is arbitrary.
     await client.query('select pg_advisory_lock(7361001)')
     await migrate(client)
     return await findTrigrams(client)
@@ -66,7 +66,7 @@ async function prepare(connectionString: string): Promise<string> {
   }
 }
 
-/** Refuses a pooler, because poolers drop startup parameters. A pooler's handshake contains another process ID. */
+/** Refuses a pooler, because poolers drop startup parameters. A pooler's handshake has a different process ID. */
 async function refusePooler(client: pg.Client): Promise<void> {
   const { rows } = await client.query<{ pid: number }>('select pg_backend_pid() as pid')
   if (rows[0]?.pid === toldPid(client)) return

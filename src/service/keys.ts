@@ -198,7 +198,7 @@ export class Keys {
     if (keyKind(key) === null) return null
     const wanted = hashKey(key)
     this.#hashes.push(wanted)
-    // Concurrent requests share a query, so that many requests with one key do not delay those with other keys.
+    // Concurrent requests share one SQL query, so that many requests with one key do not delay those with other keys.
     this.#looking ??= setImmediate().then(() => this.#look())
     return (await this.#looking).find(({ hash: found }) => found.equals(wanted)) ?? null
   }
@@ -255,7 +255,7 @@ export class Keys {
     return id
   }
 
-  /** Returns the first row of a statement's result, or throws an error with the given text if there is none. */
+  /** Returns a statement's first row, or throws an error with the given text if there is no row. */
   async #one<Row extends object>(text: string, values: unknown[], problem = ''): Promise<Row> {
     const [row] = (await this.#pool.query<Row>(text, values)).rows
     if (row === undefined) throw new Misuse(problem)
@@ -267,7 +267,7 @@ function noAccount(account: number): string {
   return `there is no account ${account}; ${npmRun('keys --')} list shows all accounts`
 }
 
-/** SQL condition for accounts whose month has ended. The next request from the account renews its credits. */
+/** SQL condition for accounts whose month has ended. An account's next request renews its credits. */
 export const renewalIsDue =
   "(accounts.renews and accounts.period < date_trunc('month', now() at time zone 'utc')::date)"
 

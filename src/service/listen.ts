@@ -32,7 +32,7 @@ let accepting: Promise<void> | null = null
 
 /**
  * Waits until all pending connections are accepted or a time limit is reached. Node accepts one connection per turn of
- * its event loop, so a new client might otherwise wait for hundreds of turns, each busy with searches.
+ * its event loop, so without this pause, a new client could wait for hundreds of busy turns.
  */
 export function untilAccepted(): Promise<void> {
   return (accepting ??= acceptAll().finally(() => (accepting = null)))
@@ -42,7 +42,7 @@ async function acceptAll(): Promise<void> {
   const end = performance.now() + 250
   for (let before = -1; accepted > before && performance.now() < end;) {
     before = accepted
-    // The first wait may end in the current turn of the event loop. Connections are accepted between the two waits.
+    // Waits twice, because the first wait may end in the current turn. Connections are accepted between the waits.
     await setImmediate()
     await setImmediate()
   }
@@ -73,7 +73,7 @@ export async function listen(
   const answerWhole = async (request: http.IncomingMessage, response: http.ServerResponse) => {
     // Only the bodies of forms are used.
     const problem = request.method === 'POST' ? null : await readAway(request)
-    // After pipelined input, the connection may be closed.
+    // The connection may already be closed after pipelined input.
     if (problem === 'broken' || request.socket.writableEnded) return
     if (problem !== null) return refuse(problem, response.socket)
     // The connection is closed, because Node reads no further requests after an Upgrade header.
@@ -128,7 +128,7 @@ function writeRefusal(refusal: Refusal, { publicUrl, log }: Replying) {
   return { body: JSON.stringify(refusal.body(publicUrl())), headers }
 }
 
-/** Replaces Node's bare response, and closes the connection. */
+/** Replaces Node's default response, and closes the connection. */
 function refuseSocket(refusal: Refusal, socket: Duplex | null, replying: Replying): void {
   if (socket?.writable !== true) return void socket?.destroy()
   const { status } = refusal
@@ -149,7 +149,7 @@ export function checkRequest({ method, url }: Pick<Request, 'method' | 'url'>): 
   if (url.length > 16_384) throw new Refusal(414, 'The address is too long')
 }
 
-/** Waits up to the grace period for requests in progress, and then closes their connections. */
+/** Waits for requests in progress, and closes connections that remain after the grace period. */
 export async function closeServer(server: http.Server, graceMs: number): Promise<void> {
   const timer = setTimeout(() => server.closeAllConnections(), graceMs)
   await new Promise((resolve) => void server.close(resolve))

@@ -16,7 +16,7 @@ export const reasons = {
   409: 'The first request with this `Idempotency-Key` is still in progress. Try again after the time in `Retry-After`.',
   413: 'The body is longer than 64 KB. No body is needed, because the parameters are in the address.',
   414: 'The address is longer than 16 KB.',
-  417: 'The request contains an expectation that is not supported.',
+  417: 'The value of the `Expect` header is not supported.',
   422: 'This `Idempotency-Key` was used for another search. Use a new key.',
   429: 'Too many requests were sent within one second, too many searches are ahead of this one, or the remaining credits are reserved for requests in progress. Wait for the time in `Retry-After`.',
   431: 'The headers are too large.',

@@ -38,7 +38,7 @@ export const mostResults = 100
 
 const longestQuery = 2048
 
-// Both cases are listed, because a pattern in an OpenAPI document has no flags.
+// Contains both A-Z and a-z, because OpenAPI patterns cannot have the i flag.
 const languageTag = /^[A-Za-z]{2,3}(-[A-Za-z0-9]{2,8})*$/
 // Any character except white space, control characters and format characters.
 const letter = /[^\s\p{Cc}\p{Cf}]/u

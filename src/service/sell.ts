@@ -25,7 +25,7 @@ export interface Answered {
 export interface Asker extends Pick<PaidSearch, 'deadline'> {
   readonly account: number
   readonly signal: AbortSignal
-  /** Aborted when the client disconnects. A search then ends only if it is still queued. */
+  /** Aborted when the client disconnects. A queued search then ends; a running search continues. */
   readonly gone: AbortSignal
 }
 
@@ -67,7 +67,7 @@ export async function sellAnswer(shop: SearchSeller, order: PaidSearch): Promise
 async function sellOnce(shop: SearchSeller, order: PaidSearch, claim: string | null) {
   const id = await shop.reserveCredits(order)
   const start = performance.now()
-  /** Charges for the request, and returns the balance, or null if the request was refunded as dead. */
+  /** Charges for the request, and returns the balance, or null if the request was given up and refunded. */
   const settle = async (credits: number, status: number, answer?: string) => {
     const ms = Math.round(performance.now() - start)
     const isKept = claim !== null && answer !== undefined
@@ -107,7 +107,7 @@ async function beforeDeadline(provider: Provider, order: PaidSearch, over: Abort
   if (answered !== late) return answered
   const reason = over.aborted ? clientLeft : tooLate
   stop.abort(reason)
-  // Lets the provider's queue refuse first, because its error is more precise.
+  // The provider's queue refuses first, because its error is more precise.
   return await Promise.race([answering, setImmediate().then(() => Promise.reject(reason))])
 }
 
@@ -150,7 +150,7 @@ const settleText = `
 /** Number of seconds for which an idempotency key returns the same answer. */
 export const replaySeconds = 86_400
 
-/** Returns the stored answer, or claims the right to answer. Waits while a duplicate request is in progress. */
+/** Returns the stored answer, or claims the idempotency key. Waits while a duplicate request is in progress. */
 export async function claimAnswer(pool: pg.Pool, order: PaidSearch, leaseMs: number) {
   const { gone, idempotencyKey: key } = order
   const asked = hash('sha256', identityOf(order.search), 'buffer')

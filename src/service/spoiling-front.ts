@@ -8,7 +8,7 @@ import { bindLoopback, closeServer } from './listen.ts'
 import { fraction } from './random.ts'
 import { jsonType } from './reply.ts'
 
-/** Faults that last for a whole night. `nobody`, a night without workers, has no effect in this proxy. */
+/** Faults that last for a whole night. This proxy ignores `nobody` (a night without workers). */
 type NightFault = 'empty' | 'shallow' | 'failing' | 'nobody' | 'html' | 'dear'
 
 const body = z.looseObject({ organic_results: z.array(z.unknown()) })
@@ -47,7 +47,7 @@ export async function openFront(behind: string, credits: number) {
     set: (next: NightFault | null) => {
       fault = next
     },
-    /** Adds credits to the balance, as a top-up does, or subtracts them, as external spend does. */
+    /** Simulates a top-up (positive number of credits) or external spend (negative number). */
     change: (more: number) => {
       balance += more
     },

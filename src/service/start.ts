@@ -109,7 +109,7 @@ export async function sweep(pool: pg.Pool, log: Log, keepMs: number): Promise<vo
       [keepMs / 1000],
     )
   } catch (error) {
-    // The sweep runs again in a minute. Requests also report an unreachable database.
+    // The sweep runs again in a minute. Requests also report that the database is unreachable.
     log.error({ err: error }, 'the sweep of unfinished requests failed')
   }
 }

@@ -30,7 +30,7 @@ describe('a setting of milliseconds', () => {
   test('too short for a lease is reported once, with its value', () => {
     const lines = said({ MILL_LEASE_MS: '5' }).split('\n').slice(1)
     expect(lines).toEqual([
-      '- MILL_LEASE_MS: expected a whole number from 500 to 86400000, got "5"; longer than it takes to make a call and store its answer',
+      '- MILL_LEASE_MS: expected a whole number from 500 to 86400000, got "5"; the lease must outlast a call and the storage of its answer',
     ])
   })
 

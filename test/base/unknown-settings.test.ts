@@ -151,7 +151,7 @@ describe('a misspelt setting in .env', () => {
   ])('on a line that no parser accepts is refused: %j', async (dotenv) => {
     expect(await settings(dotenv)).toMatchObject({
       code: 2,
-      stderr: `${unusable}- MILL_CREDIT_FLOOR: expected NAME=value on its own line in .env, got other text on that line or the line above it\n`,
+      stderr: `${unusable}- MILL_CREDIT_FLOOR: expected a .env line with only NAME=value, got other text on that line or on the line above\n`,
     })
   })
 

@@ -48,5 +48,5 @@ comment on column analysis.domain_days.ranked is 'Number of queries with the lab
 comment on column analysis.domain_days.top_3 is 'Number of queries for which the domain ranks in positions 1 to 3.';
 comment on column analysis.domain_days.top_10 is 'Number of queries for which the domain ranks in positions 1 to 10.';
 comment on column analysis.domain_days.top_20 is 'Number of queries for which the domain ranks in positions 1 to 20.';
-comment on column analysis.domain_days.positions is 'Sum of the domain''s best positions, over the queries for which it ranks.';
+comment on column analysis.domain_days.positions is 'Sum of the domain''s best positions, one for each query for which the domain ranks.';
 comment on column analysis.domain_days.clicks is 'Sum of each query''s weight times the share of clicks at the domain''s best position.';

@@ -14,7 +14,7 @@ where finished_days.made_at is not null
   and finished_days.basis = (select analysis.basis())
   and case when (select analysis.slice() is not null) then analysis.holds(kept.labels)::integer else 1 end <> 0
 union all
--- Reads the rows day by day. A single query would be planned for all days, even if only a few days are needed.
+-- Reads each day separately. A single query would be planned for all days, even if few are needed.
 select
   unfinished_days.run_date, found.set_id, found.labels collate "C", found.queries, found.weight, found.planned, found.planned_weight
 from analysis.unfinished_days
@@ -24,7 +24,7 @@ union all
 select live.run_date, live.set_id, live.labels, live.queries, live.weight, live.planned, live.planned_weight
 from analysis.live_labels as live
 where (select analysis.basis() is null);
-comment on view analysis.label_sets is 'Number of queries in each set of labels that were planned and answered on each day. Each query is in exactly one set, so a sum over several sets counts each query only once.';
+comment on view analysis.label_sets is 'Number of queries planned and answered on each day, for each set of labels. Each query is in exactly one set, so a sum over several sets counts each query only once.';
 comment on column analysis.label_sets.set_id is 'Id of the label set, as computed by analysis.set_id.';
 comment on column analysis.label_sets.labels is 'Labels in the set, including those for device, country, language, place and list.';
 comment on column analysis.label_sets.queries is 'Number of queries in the set with an observation on the run date.';

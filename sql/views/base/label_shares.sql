@@ -18,5 +18,5 @@ comment on column analysis.label_shares.ranked is 'Number of queries for which t
 comment on column analysis.label_shares.top_3 is 'Number of queries for which the domain ranks in positions 1 to 3.';
 comment on column analysis.label_shares.top_10 is 'Number of queries for which the domain ranks in positions 1 to 10.';
 comment on column analysis.label_shares.top_20 is 'Number of queries for which the domain ranks in positions 1 to 20.';
-comment on column analysis.label_shares.positions is 'Sum of the domain''s best positions, over the queries for which it ranks.';
+comment on column analysis.label_shares.positions is 'Sum of the domain''s best positions, one for each query for which the domain ranks.';
 comment on column analysis.label_shares.clicks is 'Sum of each query''s weight times the share of clicks at the domain''s best position; null if the click curve has no value for any of these positions.';

@@ -25,7 +25,7 @@ cross join lateral (
     and searches.parse_error is null
     and searches.origin = any ((select analysis.origins())::text[])
     and case when searches.archived then (searches.id in (select search_id from public.loaded_answers))::integer else 1 end <> 0
-    -- This condition is evaluated once. If no answers are quarantined, no answers are looked up.
+    -- This condition is evaluated once. If the quarantine is empty, no answers are looked up.
     and case when (select exists (select from public.quarantine) and not analysis.shows_suspects())
       then (searches.id not in (select search_id from public.quarantine))::integer
       else 1

@@ -1,4 +1,4 @@
--- Domains that lost a top ten position, as confirmed by two consecutive answers; computed from the answers.
+-- Losses of top ten positions, confirmed by two consecutive answers. Computed from the answers.
 create or replace view analysis.live_losses as
 with answers as materialized (
   select
@@ -28,8 +28,8 @@ from (
         over (partition by base.series, base.step, base.domain order by later.step) as lost_before
     from (
       select
-        -- The query id is omitted: each series belongs to one query, and narrower rows are more likely to be sorted
-        -- in memory.
+        -- The query id is omitted, because the series identifies the query. Narrower rows are more likely to be
+        -- sorted in memory.
         answers.series, answers.search_id, answers.run_date, answers.step, shown.domain, shown.place,
         -- Within an answer, the domain's best position comes last, so the domain's next row belongs to a later
         -- answer.

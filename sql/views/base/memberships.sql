@@ -28,7 +28,7 @@ left join (
   and (earlier.since is null or runs.created_at >= earlier.since)
 left join queries on queries.id = tasks.query_id;
 comment on view analysis.memberships is 'One row for each task, with the query''s weight, labels and target page when the run was planned.';
-comment on column analysis.memberships.tags is 'Labels of the query in the list when the run was planned.';
+comment on column analysis.memberships.tags is 'Labels that the query had in the list when the run was planned.';
 comment on column analysis.memberships.target_url is 'Page that should rank for the query, as specified in the list when the run was planned; null if the list specified no page.';
 comment on column analysis.memberships.state is 'State of the task: open, answered, reused, not_asked, failed, unknown, unaffordable or cancelled.';
 comment on column analysis.memberships.task_id is 'Id of the task.';

@@ -34,7 +34,7 @@ from (
     and coalesce((searches.id = reused.id)::integer, 1) <> 0
   where searches.parse_error is null
     and (not runs.suspect or (select analysis.shows_suspects()))
-    -- This condition is evaluated once, and skips the lookups if no answers are quarantined.
+    -- This condition is evaluated only once. If no answers are quarantined, no lookups are needed.
     and case when (select exists (select from public.quarantine) and not analysis.shows_suspects())
       then (searches.id not in (select search_id from public.quarantine))::integer
       else 1

@@ -1,4 +1,4 @@
--- Labels and weight of each query on each day, over all lists that contained it.
+-- Labels and weight of each query by day, combined from all lists that contained it.
 create or replace view analysis.query_days as
 select
   days.run_date,

@@ -34,7 +34,7 @@ where finished_days.made_at is not null
     else 1
   end <> 0
 union all
--- Reads the rows day by day. A query for all days would be planned as if every day were needed.
+-- Reads each day separately. A single query would be planned for all days, even if few are needed.
 select
   found.query_id,
   unfinished_days.run_date,

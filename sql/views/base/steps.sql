@@ -30,7 +30,7 @@ from (
       ) as fetched_before
     from analysis.observations
   ) as served
-  -- A reused answer counts only on the first day for which it is used; otherwise, an answer could confirm itself. To
+  -- A reused answer counts only on the first day for which it is used, so that an answer cannot confirm itself. To
   -- keep the series in order, a reused answer that is older than an earlier day's answer is not counted at all. If a
   -- query was not asked, its last answer is not counted for that day.
   where evidence = 'bought'

@@ -17,10 +17,10 @@ language plpgsql immutable parallel safe as $$
 declare
   next integer := 1;
   last constant integer := coalesce(array_length(ids, 1), 0);
-  -- Calls that reported a balance and have not been sorted yet. Only the first waiting_count elements are in use.
+  -- Unsorted calls that reported a balance. Only the first waiting_count elements are in use.
   waiting integer[] := '{}';
   waiting_count integer := 0;
-  -- End times of the waiting calls and balances before their charges, in the same order. In unused elements, the
+  -- For each waiting call: its end time, and the balance before its charge. In unused elements, the
   -- time is infinity and the balance is null.
   ends timestamptz[] := '{}';
   befores bigint[] := '{}';
@@ -42,7 +42,7 @@ begin
   balance := opening;
   after := opened;
   loop
-    -- A call that began before the end of every waiting call may have been charged first.
+    -- A call that began before any waiting call ended may have been charged first.
     while next <= last and sent[next] <= all (ends) loop
       if remaining[next] is not null then
         waiting_count := waiting_count + 1;
@@ -57,9 +57,9 @@ begin
     end loop;
     exit when waiting_count = 0;
 
-    -- Picks a call for which the balance before the charge equals the current balance. If no call matches, something
-    -- other than our calls changed the balance. The function then picks the call with the highest balance below the
-    -- current balance or, if no balance is lower, with the highest balance.
+    -- Picks a call whose balance before the charge equals the current balance. If no call matches, something
+    -- other than our calls changed the balance. The function then picks the call with the highest balance below
+    -- the current balance or, if there is none, with the highest balance.
     explained := null;
     best := case when balance is not null then array_position(befores, balance) end;
     for place in 1..case when best is null then waiting_count else 0 end loop
@@ -91,8 +91,8 @@ begin
 
     fall := balance - found;
     -- The first pass considers silent calls with a known cost, and the second pass considers silent
-    -- calls that may have been charged. The picked call's balance should reflect the cost of every
-    -- call that ended before the picked call began. If one of these costs is missing,
+    -- calls that may have been charged. The balance from the picked call should include the cost of
+    -- every call that ended before the picked call began. If the balance lacks one of these costs,
     -- credits were added in the meantime.
     for pass in 1..case when silent_count > 0 then 2 else 0 end loop
       k := 1;

@@ -20,4 +20,4 @@ language sql stable parallel safe as $$
       ))
   end
 $$;
-comment on function analysis.basis() is 'Hash of the origins, the click curve, and the domain entries with folders or wildcards, on which sums for finished days depend in addition to the answers. Sums stored with a different hash are not used. Null if suspect runs are shown, because the stored sums never include suspect runs.';
+comment on function analysis.basis() is 'Hash of everything but the answers that affects sums for finished days: origins, the click curve, and domain entries with folders or wildcards. Sums stored with a different hash are not used. Null if suspect runs are shown, because the stored sums never include suspect runs.';

@@ -25,7 +25,7 @@ begin
         end as domain
       from steps
       cross join lateral (values (steps.search_id, true), (steps.previous_search_id, false)) as side (search_id, now)
-      -- Reads each answer's results separately. A single join would read the results from all days.
+      -- Reads the results answer by answer, because a single join would read the results of all days.
       cross join lateral (
         select *
         from public.organic_results
@@ -44,9 +44,9 @@ begin
             case when position <= places then position else places + 1 end
             - case when previous_position <= places then previous_position else places + 1 end
           ))
-          -- The divisor is the difference that would result if every page were replaced. This
-          -- difference is computed from the actual positions, because positions may be shared
-          -- or missing.
+          -- The divisor is the difference that would result if every page were replaced. The
+          -- divisor is computed from the actual positions, because positions may be shared or
+          -- missing.
           / nullif(sum(greatest(places + 1 - position, 0) + greatest(places + 1 - previous_position, 0)), 0)::double precision,
           0
         ) as volatility,

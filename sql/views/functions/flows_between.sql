@@ -51,4 +51,4 @@ language sql stable parallel safe as $$
     and totals.gained > totals.lost
     and (flows_between.domains is null or changes.domain = any (flows_between.domains))
 $$;
-comment on function analysis.flows_between(date, date, text[]) is 'Weighted clicks that moved from each losing domain to each gaining domain, by query, between the last known answers on two days. A domain''s loss is divided among the domains that gained, in proportion to their gains. An unknown taker or loser is null. The rows add up to each domain''s losses and gains. The third argument restricts the result to the given domains.';
+comment on function analysis.flows_between(date, date, text[]) is 'Weighted clicks that moved from each losing domain to each gaining domain, by query, between the last known answers on two days. A domain''s loss is divided among the domains that gained, in proportion to their gains. Unknown domains are null. The rows add up to each domain''s losses and gains. The third argument restricts the result to the given domains.';

@@ -51,4 +51,4 @@ language sql stable as $$
     where other.group_id = joined.group_id
   ) as origins
 $$;
-comment on function analysis.group_changes(date, date, integer) is 'Changes in the query groups (analysis.keyword_groups_on) between two days, for queries answered on both days. If a row has two groups (split, merged, split and merged, or kept), these groups share queries. Groups that share no queries with a group from the other day are new or gone. Queries that were not in a group before have joined; queries that are no longer in a group have left.';
+comment on function analysis.group_changes(date, date, integer) is 'Changes in the query groups (analysis.keyword_groups_on) between two days, for queries answered on both days. If a row has two groups (split, merged, split and merged, or kept), these groups share queries. Groups that share no queries with a group from the other day are new or gone. A query has joined if it was not in a group before, and has left if it is no longer in a group.';

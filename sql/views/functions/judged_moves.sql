@@ -28,7 +28,7 @@ language sql stable parallel safe as $$
       limit most_answers
     ) as steps
     cross join lateral (
-      -- unnest is in the select list, because it is several times slower in the "from" clause.
+      -- In the "from" clause, unnest would be several times slower.
       select unnest(steps.moves) as places
       union all
       select moves_of.places

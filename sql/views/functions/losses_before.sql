@@ -41,4 +41,4 @@ begin
       );
 end
 $$;
-comment on function analysis.losses_before(date, uuid[]) is 'Top 10 positions that domains lost before a finished day, excluding losses confirmed by then. The positions are computed from all answers to the given queries.';
+comment on function analysis.losses_before(date, uuid[]) is 'Losses of top 10 positions before a finished day, except losses that were confirmed by then. The positions are computed from all answers to the given queries.';

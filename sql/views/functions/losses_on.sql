@@ -8,7 +8,7 @@ returns table (
 language plpgsql stable parallel safe rows 1000 as $$
 #variable_conflict use_column
 declare
-  -- Queries whose previous answer belongs to a day without stored rows.
+  -- Queries whose previous answer is from a day without stored rows.
   unkept uuid[];
 begin
   select array_agg(steps.query_id) into unkept

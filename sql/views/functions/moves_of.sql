@@ -32,7 +32,7 @@ language sql stable parallel safe as $$
         as several_pages,
       min(result_domains.place) filter (where side.now) as place,
       min(result_domains.place) filter (where not side.now) as previous_place,
-      -- The page is read in the same step, because finding the best position again would more than double the cost.
+      -- Also reads the page here, because finding the best position again would more than double the cost.
       (array_agg(result_domains.url_key order by result_domains.place) filter (where side.now))[1] as url_key,
       (array_agg(result_domains.url_key order by result_domains.place) filter (where not side.now))[1]
         as previous_url_key

@@ -1,4 +1,4 @@
--- Values of a set of labels in one dimension, with one row for each value.
+-- Values that a label set has in one dimension, one row per value.
 create or replace function analysis.names_of(labels text[], dimension text) returns setof text
 language sql immutable parallel safe rows 2 as $$
   select '*'
@@ -11,4 +11,4 @@ language sql immutable parallel safe rows 2 as $$
       else starts_with(label, dimension || '=')
     end
 $$;
-comment on function analysis.names_of(text[], text) is 'Values of one dimension in a label set, as in a row of analysis.label_sets. The dimension is device, country, language, place, list, label (the labels from lists) or all (one row with the value *).';
+comment on function analysis.names_of(text[], text) is 'Values of one dimension in a label set, as in a row of analysis.label_sets. The dimension is device, country, language, place, list, label (labels from lists) or all (a single value, *).';

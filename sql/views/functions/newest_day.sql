@@ -16,7 +16,7 @@ language sql stable parallel safe cost 100000 as $$
     from chosen
     cross join lateral (
       select coalesce(
-        -- The day's stored sums count the same queries if the day has no other runs.
+        -- If the day has no other runs, its stored sums count the same queries.
         (
           select sum(kept.planned)
           from public.finished_labels as kept

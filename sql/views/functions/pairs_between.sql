@@ -1,4 +1,4 @@
--- Pairs of the last known answers to each query on two days.
+-- Pairs each query's last known answers on two days.
 create or replace function analysis.pairs_between(since date, until date)
 returns table (
   query_id uuid, run_date date, search_id bigint, depth integer, fetched_at timestamptz,

@@ -8,7 +8,7 @@ language sql stable parallel safe as $$
   with asked as materialized (
     select
       observations.query_id, observations.search_id,
-      -- Country, device, place and language are part of the key, so only answers with the same parameters form pairs.
+      -- The key includes country, device, place and language, so only answers with the same parameters are paired.
       hashtextextended(
         concat_ws(
           chr(31), coalesce(observations.gl, '-'), coalesce(observations.device, '-'),

@@ -1,5 +1,5 @@
--- Patterns for the hosts with domain entries for folders or wildcards. Usually, no entries contain
--- folders or wildcards.
+-- Patterns for hosts whose domain entries contain folders or wildcards. Usually, there are no such
+-- entries.
 create or replace function analysis.site_patterns() returns text[]
 language sql stable parallel safe as $$
   select array_agg(distinct pattern)

@@ -1,4 +1,4 @@
--- Entities that appeared in an answer, or disappeared from it, since the previous answer.
+-- Entities that appear in only one of two consecutive answers to a query.
 create or replace view analysis.entity_changes as
 select
   sides.query_id,
@@ -30,7 +30,7 @@ from (
 join entities on entities.id = sides.entity_id
 left join queries on queries.id = sides.query_id
 where sides.now <> sides.before;
-comment on view analysis.entity_changes is 'Entities that are mentioned in an answer but not in the previous answer (new), or only in the previous answer (gone).';
+comment on view analysis.entity_changes is 'Entities mentioned only in the newer (new) or only in the older (gone) of two consecutive answers to a query.';
 comment on column analysis.entity_changes.name is 'Name of the entity.';
 comment on column analysis.entity_changes.type is 'Type of the entity, as given by the API.';
 comment on column analysis.entity_changes.change is 'Kind of change: new or gone.';

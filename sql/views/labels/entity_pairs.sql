@@ -54,5 +54,5 @@ comment on column analysis.entity_pairs.other_type is 'Type of the second entity
 comment on column analysis.entity_pairs.together is 'Number of answers that mention both entities.';
 comment on column analysis.entity_pairs.queries is 'Number of answers that mention the first entity.';
 comment on column analysis.entity_pairs.other_queries is 'Number of answers that mention the second entity.';
-comment on column analysis.entity_pairs.answers is 'Total number of answers considered: the newest answer to each query.';
+comment on column analysis.entity_pairs.answers is 'Number of answers considered. Only the newest answer to each query counts.';
 comment on column analysis.entity_pairs.npmi is 'Normalised pointwise mutual information: 1 if the two entities always appear together, 0 if they appear together as often as expected by chance, below 0 if less often.';

@@ -1,4 +1,4 @@
--- Share of queries whose answers show each kind of SERP feature, with and without our domains.
+-- For each kind of SERP feature, the share of queries with this feature, with and without our domains.
 create or replace view analysis.feature_days as
 with asked as not materialized (
   select query_tags.run_date, query_tags.tag, count(*) as queries

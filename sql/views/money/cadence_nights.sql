@@ -47,7 +47,7 @@ cross join lateral (
   where cadence_draws.list_id = nights.list_id
     and cadence_draws.run_date = nights.run_date
 ) as draws;
-comment on view analysis.cadence_nights is 'Cost and savings of each night of a list with an adaptive schedule. A random sample of the queries that are not due is also asked, to estimate how many skipped queries had a change in the top 10. The answers to a night''s sample are compared when the next night''s queries are chosen.';
+comment on view analysis.cadence_nights is 'Cost and savings of each night of a list with an adaptive schedule. A random sample of the queries that are not due is also asked, to estimate how many skipped queries had a change in the top 10. A night''s sample is evaluated when the next night''s queries are chosen.';
 comment on column analysis.cadence_nights.list is 'Name of the list.';
 comment on column analysis.cadence_nights.queries is 'Number of queries in the list when the night''s queries were chosen.';
 comment on column analysis.cadence_nights.due is 'Number of queries that were due that night.';

@@ -1,7 +1,7 @@
 -- Cost of each list's answers on each day, and the number of changed answers.
 create or replace view analysis.costs as
--- In stored rows, a changed answer is counted on the day for which it was bought. If an answer is compared on another
--- day, all rows are computed from the answers.
+-- In stored rows, a changed answer is counted on the day for which it was bought. If a compared answer was bought
+-- for another day, all rows are computed from the answers.
 with chosen as materialized (
   select
     analysis.basis() is not null

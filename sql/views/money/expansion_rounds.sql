@@ -99,9 +99,9 @@ comment on column analysis.expansion_rounds.failed is 'Number of queries that fa
 comment on column analysis.expansion_rounds.unaffordable is 'Number of queries not asked because of a budget, the credit floor or the cancellation of the run.';
 comment on column analysis.expansion_rounds.credits_used is 'Credits used for the round''s answers, as reported.';
 comment on column analysis.expansion_rounds.pages is 'Number of pages in the round''s answers.';
-comment on column analysis.expansion_rounds.new_pages is 'Number of pages that no answer before the round had shown.';
+comment on column analysis.expansion_rounds.new_pages is 'Number of pages that were in no answer before the round.';
 comment on column analysis.expansion_rounds.domains is 'Number of domains in the round''s answers.';
-comment on column analysis.expansion_rounds.new_domains is 'Number of domains that no answer before the round had shown.';
+comment on column analysis.expansion_rounds.new_domains is 'Number of domains that were in no answer before the round.';
 comment on column analysis.expansion_rounds.new_pages_per_answer is 'Number of new pages per answer.';
 comment on column analysis.expansion_rounds.new_domains_per_answer is 'Number of new domains per answer.';
 comment on column analysis.expansion_rounds.new_pages_per_credit is 'Number of new pages per credit.';

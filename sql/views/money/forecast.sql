@@ -24,7 +24,7 @@ from forecasts
 join accounts on accounts.id = forecasts.account_id
 left join forecast_steps as steps on steps.account_id = forecasts.account_id
 where forecasts.made_at is not null;
-comment on view analysis.forecast is 'Expected cost of open runs and coming nights, and the time at which the credit floor is reached. Running workers and schedulers compute the forecast every five minutes, and npm run forecast -- --keep computes it on request. Check the age column first, because the forecast does not include later changes. An account has one row without a step if nothing is open or scheduled, or if its balance or prices are unknown. npm run forecast computes a new forecast.';
+comment on view analysis.forecast is 'Expected cost of open runs and coming nights, and the time at which the credit floor is reached. Running workers and schedulers compute the forecast every five minutes, and npm run forecast -- --keep computes it on request. Check the age column first, because changes since made_at are not included. An account has one row without a step if nothing is open or scheduled, or if its balance or prices are unknown. npm run forecast computes a new forecast.';
 comment on column analysis.forecast.account is 'Name of the account.';
 comment on column analysis.forecast.origin is 'Origin of the account: live or sandbox.';
 comment on column analysis.forecast.made_at is 'Time at which the forecast was computed.';
@@ -35,7 +35,7 @@ comment on column analysis.forecast.name is 'Number of the run, or name of the s
 comment on column analysis.forecast.list is 'Name of the list whose queries are bought.';
 comment on column analysis.forecast.at is 'Time at which the step begins.';
 comment on column analysis.forecast.asked is 'Number of queries to be bought.';
-comment on column analysis.forecast.fresh is 'Number of queries that will be skipped, or answered by reusing a recent answer.';
+comment on column analysis.forecast.fresh is 'Number of queries that will be skipped or will reuse a recent answer.';
 comment on column analysis.forecast.bought is 'Number of queries that can be bought without exceeding a budget or crossing the credit floor.';
 comment on column analysis.forecast.credits is 'Cost of the step at recent prices.';
 comment on column analysis.forecast.worst is 'Cost of the step at the highest recent price.';

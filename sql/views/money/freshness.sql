@@ -29,4 +29,4 @@ comment on column analysis.freshness.newest is 'Time at which the newest answer 
 comment on column analysis.freshness.oldest is 'Time at which the least recently answered query was last answered.';
 comment on column analysis.freshness.youngest_age is 'Age of the newest answer.';
 comment on column analysis.freshness.median_age is 'Median age of the newest answers to the queries.';
-comment on column analysis.freshness.oldest_age is 'Highest age of the newest answers to the queries.';
+comment on column analysis.freshness.oldest_age is 'Maximum age of the newest answers to the queries.';

@@ -33,7 +33,7 @@ left join (
     join lists on lists.id = runs.list_id
     group by runs.run_date, lists.name
   ) as asked on asked.run_date = lost.run_date
-  -- If only one list has queries on a day, that list contains every query with a loss on that day. For other days,
+  -- On a day with only one list, every loss belongs to that list. On other days,
   -- tasks are looked up by key, because there are far fewer losses than tasks.
   where case when asked.lists = 1 then 1
     else (exists (
@@ -45,9 +45,9 @@ left join (
   end <> 0
   group by lost.run_date, asked.list
 ) as confirmed using (run_date, list);
-comment on view analysis.insight_costs is 'Daily cost of each list, with the number of losses in the top 10 that its answers confirmed (analysis.confirmed_losses). To get the cost per loss over a longer period, divide the sum of the credits by the sum of the losses.';
+comment on view analysis.insight_costs is 'Daily cost of each list, with the number of top 10 losses that the list''s answers confirmed (analysis.confirmed_losses). To get the cost per loss over a longer period, divide the sum of the credits by the sum of the losses.';
 comment on column analysis.insight_costs.credits_used is 'Credits used, as reported by the answers from all origins.';
 comment on column analysis.insight_costs.losses is 'Number of losses confirmed by the day''s answers, for all domains.';
-comment on column analysis.insight_costs.own_losses is 'Number of confirmed losses by domains that were ours on the run date.';
+comment on column analysis.insight_costs.own_losses is 'Number of losses confirmed for domains that were ours on the run date.';
 comment on column analysis.insight_costs.credits_per_loss is 'Credits per confirmed loss; null if no loss was confirmed.';
 comment on column analysis.insight_costs.credits_per_own_loss is 'Credits per confirmed loss by our domains; null if no loss by our domains was confirmed.';

@@ -28,7 +28,7 @@ left join public.tasks on tasks.id = calls.task_id
 left join public.forgotten_tasks on forgotten_tasks.task_id = calls.task_id
 left join public.runs on runs.id = coalesce(tasks.run_id, forgotten_tasks.run_id)
 left join public.lists on lists.id = runs.list_id;
-comment on view analysis.statement is 'Every change in the balance of each account, with its explanation, in the order in which the API charged the calls. The first line of an account''s statement contains the balance reported by the account''s first answer. The first line and all later changes add up to the current balance. Concurrent calls are ordered so that their balances are consistent. An increase and a decrease between two answers appear as a single net change.';
+comment on view analysis.statement is 'All changes in each account''s balance, with explanations, in the order in which the API charged the calls. The first line of an account''s statement contains the balance reported by the account''s first answer. The first line and all later changes add up to the current balance. Concurrent calls are ordered so that their balances are consistent. An increase and a decrease between two answers appear as a single net change.';
 comment on column analysis.statement.account is 'Name of the account.';
 comment on column analysis.statement.origin is 'Origin of the account: live, test or sandbox.';
 comment on column analysis.statement.at is 'Time at which the change was observed.';

@@ -38,7 +38,7 @@ left join queries as heavier
   on heavier.id = both_ways.other_query_id
   and (hub_days.weight, heavier.q) > (own_days.weight, own.q)
 order by both_ways.query_id, (heavier.q is not null) desc, hub_days.weight desc, both_ways.shared desc, heavier.q;
-comment on view analysis.heavier_twins is 'Each query that shares at least four of its top 10 pages with another query on the newest full day, and its heavier twin. The twin is the heaviest of the query itself and all queries that share at least four pages with it. Unlike in analysis.keyword_groups, pairs do not form chains.';
+comment on view analysis.heavier_twins is 'Each query that shares at least four of its top 10 pages with another query on the newest full day, and its heavier twin. The twin is the heaviest query among this query and all queries that share at least four pages with it. Unlike analysis.keyword_groups, the view does not chain pairs.';
 comment on column analysis.heavier_twins.heavier_twin is 'Text of the heavier query, or of the query itself if no query is heavier.';
 comment on column analysis.heavier_twins.shared is 'Number of pages shared with the heavier query; null if no query is heavier.';
 comment on column analysis.heavier_twins.twin_query_id is 'Id of the heavier query. Queries for several devices or places can have the same text.';

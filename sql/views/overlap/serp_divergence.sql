@@ -1,4 +1,4 @@
--- Difference between a day's answers to the same text for two devices, places, languages or countries.
+-- Difference between the answers to one text for two devices, places, languages or countries, by day.
 create or replace view analysis.serp_divergence as
 with shown as not materialized (
   select

@@ -10,7 +10,7 @@ from (
   -- If an answer contains several spellings of a text, the query is still counted only once.
   select distinct latest.query_id, latest.q, latest.fetched_at, related.text
   from analysis.latest
-  -- Reads each answer's related searches separately. A single join would read the answers from all days.
+  -- Reads each answer's related searches separately. A plain join would read the answers from all days.
   cross join lateral (
     select search_related_searches.related_search_id
     from search_related_searches
@@ -31,5 +31,5 @@ group by named.text;
 comment on view analysis.untracked_related is 'Related searches that are not queries yet, from the newest answers to the queries in the current lists.';
 comment on column analysis.untracked_related.q is 'Text of the related search, in the normalized form of queries.';
 comment on column analysis.untracked_related.sources is 'Number of queries whose newest answer suggests the text.';
-comment on column analysis.untracked_related.weight is 'Total weight of the queries counted in sources, according to the current lists.';
+comment on column analysis.untracked_related.weight is 'Total weight, in the current lists, of the queries counted in sources.';
 comment on column analysis.untracked_related.example is 'Text of a query whose newest answer suggests the related search.';

@@ -1,6 +1,6 @@
 -- Confirmed losses of top 10 positions, which are stored for finished days and computed for other days.
 create or replace view analysis.confirmed_losses as
--- Losses are computed from the answers if they span archived days or their query was not always in the slice.
+-- A loss is computed from the answers if it spans archived days, or if its query was not always in the slice.
 with chosen as materialized (
   select
     analysis.basis() is not null and not exists (
@@ -63,7 +63,7 @@ from (
 -- The planner omits this join if no column of the step is used.
 left join finished_steps as steps on steps.finish_id = found.finish_id and steps.query_id = found.query_id
 left join queries on queries.id = found.query_id;
-comment on view analysis.confirmed_losses is 'Domains that lost a position in the top 10, as confirmed by two consecutive answers. Each of these answers shows the domain more than five positions lower, or is deep enough to show it but does not. Each loss has one row, with the date of the answer that confirms the loss.';
+comment on view analysis.confirmed_losses is 'Domains that lost a position in the top 10. Two consecutive answers confirm each loss. In each answer, the domain ranks more than five positions lower, or is missing although the answer is deep enough. Each loss has one row, with the date of the answer that confirms the loss.';
 comment on column analysis.confirmed_losses.run_date is 'Day of the answer that confirmed the loss.';
 comment on column analysis.confirmed_losses.position is 'Best position in the answer that confirmed the loss; null if this answer does not show the domain.';
 comment on column analysis.confirmed_losses.base_position is 'Last position in the top 10 before the loss.';

@@ -42,7 +42,7 @@ from (
       as several_pages,
     min(result_domains.place) filter (where side.now) as place,
     min(result_domains.place) filter (where not side.now) as previous_place,
-    -- The page is read in the same step, because finding the best position again would double the cost.
+    -- The page is read here, because finding the best position again later would double the cost.
     (array_agg(result_domains.url_key order by result_domains.place) filter (where side.now))[1] as url_key,
     (array_agg(result_domains.url_key order by result_domains.place) filter (where not side.now))[1]
       as previous_url_key

@@ -11,7 +11,7 @@ select
   ranked - top_20 as from_21,
   queries - ranked as not_ranked
 from analysis.domain_days;
-comment on view analysis.position_buckets is 'Number of queries for which each domain ranks on each day, by best position. The five buckets add up to the value in the queries column.';
+comment on view analysis.position_buckets is 'Number of queries for which each domain ranks on each day, by best position. The five buckets add up to the queries column.';
 comment on column analysis.position_buckets.queries is 'Number of queries with the label that have an observation on the run date.';
 comment on column analysis.position_buckets.from_1_to_3 is 'Number of queries with the domain in positions 1 to 3.';
 comment on column analysis.position_buckets.from_4_to_10 is 'Number of queries with the domain in positions 4 to 10.';

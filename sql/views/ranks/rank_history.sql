@@ -46,7 +46,7 @@ cross join lateral (
   left join best on best.run_date = served.run_date and best.domain = pairs.domain
 ) as held
 left join pages on pages.id = held.page_id;
-comment on view analysis.rank_history is 'Position of each domain for each query on each day, including "not ranked". Each observation has a row for each of our domains, and for every domain that an answer to the query has ever shown.';
+comment on view analysis.rank_history is 'Position of each domain for each query on each day, including "not ranked". Each observation has a row for each of our domains and each domain that ever appeared in an answer to the query.';
 comment on column analysis.rank_history.position is 'Best position of the domain; null if the domain is not ranked within depth. "Not ranked" is never shown as 0 or 100.';
 comment on column analysis.rank_history.url_key is 'Page at the best position: its address without scheme, fragment, tracking parameters or trailing slash.';
 comment on column analysis.rank_history.url is 'Full address of the page at the best position.';

@@ -1,7 +1,7 @@
--- Lengths of page stays in the top 10, computed from the pages that entered and left. Excludes stays already
--- present in the oldest answer.
+-- Numbers of consecutive answers for which pages stayed in the top 10. Excludes stays already present in the
+-- oldest answer.
 create or replace view analysis.stay_lengths as
--- Stays are computed from the answers if they span archived days or their query was not always in the slice.
+-- A stay is computed from the answers if it spans archived days, or if its query was not always in the slice.
 with chosen as materialized (
   select analysis.basis() is not null and not exists (
     select
@@ -50,7 +50,7 @@ from analysis.top_ten_stays as stays
 where (select not kept or partly <> '{}' from chosen)
   and ((select not kept from chosen) or stays.query_id = any ((select partly from chosen)::uuid[]))
   and stays.began;
-comment on view analysis.stay_lengths is 'Lengths of page stays in the top 10, except for stays already present in the oldest answer. analysis.top_ten_stays lists the pages.';
+comment on view analysis.stay_lengths is 'Lengths of page stays in the top 10. Stays that include the oldest answer are excluded. analysis.top_ten_stays lists the pages.';
 comment on column analysis.stay_lengths.lasts is 'True if the newest answer still shows the page in the top 10.';
 comment on column analysis.stay_lengths.answers is 'Number of consecutive answers in the stay.';
 comment on column analysis.stay_lengths.query_id is 'Id of the query.';

@@ -12,7 +12,7 @@ select
 from (
   select
     answers, at_risk, ended, lasting,
-    -- Computes a product from logarithms; the product is zero once all stays have ended.
+    -- Multiplies by adding logarithms. The result is zero once all stays have ended.
     case when min(at_risk - ended) over sofar = 0 then 0
       else exp(sum(ln(nullif(at_risk - ended, 0)::double precision / at_risk)) over sofar)
     end as survival,
@@ -30,8 +30,8 @@ from (
   ) as counted
   window sofar as (order by answers)
 ) as estimated;
-comment on view analysis.top_ten_survival is 'Estimated fraction of stays in the top 10 that last longer than a number of consecutive answers (Kaplan-Meier). A stay that has not ended is counted with its current length. Stays already present in the oldest answer are excluded, because their start is unknown.';
-comment on column analysis.top_ten_survival.answers is 'Length of a stay: number of consecutive answers.';
+comment on view analysis.top_ten_survival is 'Estimated fraction of stays in the top 10 that last longer than a given number of consecutive answers (Kaplan-Meier). A stay that has not ended is counted with its current length. Stays that include the oldest answer are excluded, because their start is unknown.';
+comment on column analysis.top_ten_survival.answers is 'Length of a stay, as a number of consecutive answers.';
 comment on column analysis.top_ten_survival.at_risk is 'Number of stays that were observed for at least this many answers.';
 comment on column analysis.top_ten_survival.ended is 'Number of stays that ended after exactly this many answers.';
 comment on column analysis.top_ten_survival.lasting is 'Number of unfinished stays that have lasted exactly this many answers so far. The final length of these stays is unknown.';

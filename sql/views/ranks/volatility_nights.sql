@@ -16,7 +16,7 @@ from (
   from analysis.volatility
   group by run_date
 ) as nightly
--- Excludes the night itself, so that it is compared only with earlier nights.
+-- Compares each night only with earlier nights.
 window before as (order by run_date rows between 30 preceding and 1 preceding);
 comment on view analysis.volatility_nights is 'Mean volatility of each night, compared with the thirty nights before it.';
 comment on column analysis.volatility_nights.queries is 'Number of queries that could be compared with their previous answer.';

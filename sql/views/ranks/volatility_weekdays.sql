@@ -34,7 +34,7 @@ from (
     group by 1
   ) as grouped
 ) as compared;
-comment on view analysis.volatility_weekdays is 'Mean volatility of the nights on each day of the week, compared with all other nights. Treat a difference as real only if it is at least twice its standard error. With seven weekdays, at least one such difference occurs by chance more than 25 % of the time.';
+comment on view analysis.volatility_weekdays is 'Mean volatility of the nights on each day of the week, compared with all other nights. Treat a difference as real only if it is at least twice its standard error. By chance, at least one of the seven weekdays shows such a difference more than 25 % of the time.';
 comment on column analysis.volatility_weekdays.weekday is 'Day of the week, from 1 (Monday) to 7 (Sunday).';
 comment on column analysis.volatility_weekdays.name is 'Name of the day of the week.';
 comment on column analysis.volatility_weekdays.nights is 'Number of nights on this weekday that could be compared with earlier answers.';

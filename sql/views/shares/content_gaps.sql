@@ -44,7 +44,7 @@ cross join ours
 where rivals.position <= 10
   and rivals.domain not in (select domain from ours)
   and (asked.search_id, ours.domain) not in (select search_id, domain from near);
-comment on view analysis.content_gaps is 'Queries in the current lists for which another domain is in the top 10 and our domain is not in the top 20. Only the newest answers with a depth of at least ten are considered. If the depth of an answer is below twenty, our domain is missing from the whole answer. The depth column shows the last position of the answer.';
+comment on view analysis.content_gaps is 'Queries in the current lists for which another domain is in the top 10 and our domain is not in the top 20. Only the newest answers with a depth of at least ten are considered. If the depth is below twenty, our domain does not appear anywhere in the answer. The depth column shows the last position of the answer.';
 comment on column analysis.content_gaps.own_domain is 'Our own domain, which is not in the top 20.';
 comment on column analysis.content_gaps.domain is 'Other domain that ranks in the top 10.';
 comment on column analysis.content_gaps.position is 'Best position of the other domain.';

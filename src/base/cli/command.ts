@@ -99,7 +99,7 @@ function buildProgram<Options>(manual: Manual<Options>): Command {
   return program
 }
 
-/** Adds `--yes` to a command that buys or deletes: without the flag, the command only shows a preview. */
+/** Adds the `--yes` flag, without which a command that buys or deletes only shows a preview. */
 export function addYes(program: Command): Command {
   return program.option(
     '--yes',

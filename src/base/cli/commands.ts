@@ -16,7 +16,7 @@ export interface Group {
   /** Optional word before these command names in the installed program, as in `querymill run retry`. */
   readonly word?: string
   readonly commands: Readonly<Record<string, Command>>
-  /** Additional names in the group, each with the command and flag that it stands for. */
+  /** Aliases in the group, each for a command with a flag. */
   readonly short?: Readonly<Record<string, readonly [name: string, flag: string]>>
 }
 

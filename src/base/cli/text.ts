@@ -61,7 +61,7 @@ export function firstNames(names: readonly string[]): string {
 
 const grouping = new Intl.NumberFormat('en')
 
-/** Formats a number for people: `12,345`. */
+/** Formats a number for display: `12,345`. */
 export function formatNumber(number: number): string {
   return grouping.format(number)
 }
@@ -76,7 +76,7 @@ function toPlural(noun: string): string {
   return /(?:s|x|ch|sh)$/.test(noun) ? `${noun}es` : `${noun}s`
 }
 
-/** Describes charged refusals and answers to other queries. Returns an empty string if both counts are zero. */
+/** Formats the numbers of charged refusals and answers to other queries; empty if both are zero. */
 export function flawText(flaws: Readonly<Record<'paid_refusal' | 'other_query', number>>): string {
   const { paid_refusal: refused, other_query: other } = flaws
   const parts: string[] = []

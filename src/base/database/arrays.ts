@@ -128,7 +128,7 @@ export class ArrayColumn<T> {
     return this.#nulls === this.#count
   }
 
-  /** Clears the array but keeps its memory. All parameters made from the array must have been sent before. */
+  /** Clears the array but keeps its memory. Call only after sending all parameters made from the array. */
   clear(): void {
     this.start = headerBytes + 4
     this.#count = 0

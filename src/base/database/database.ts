@@ -37,7 +37,7 @@ export interface PoolOptions {
   readonly schema?: string
   /** If true, commits do not wait for the disk. Commits lost in a server crash can be recovered from other tables. */
   readonly hasty?: boolean
-  /** True if transactions lock rows that all workers need. Ledger transactions must never hang or lose a commit. */
+  /** True for ledger transactions, which lock rows that all workers need and must never hang or lose a commit. */
   readonly ledger?: boolean
   /** If true, transactions are read-only by default. */
   readonly reading?: boolean
@@ -54,7 +54,7 @@ const ledgerSettings = {
 }
 /** Servers built without lz4 use their default compression, which takes three times as long for the same size. */
 const packing = { default_toast_compression: 'lz4' }
-/** Time without a response after which a connection is closed, even if TCP reports no error. */
+/** Maximum time without a response. A connection is then closed, even if TCP reports no error. */
 const ledgerSilenceMs = 15_000
 // The server may be configured to acknowledge commits before they are durable. Ledger connections override the
 // server's setting. Commits may also wait for a standby.
@@ -138,13 +138,13 @@ export async function probeDatabase(db: Database): Promise<void> {
   }
 }
 
-/** Connection settings by name, which are applied only if no other client shares the connection. */
+/** Settings, by name, for a connection that no other client shares. */
 type SessionSettings = Readonly<Record<string, string>>
 
 /** Time limit for connecting. A busy server may take almost 30 seconds to accept a connection. */
 const connectWithinMs = 30_000
 
-/** Number of checks for a shared session. A single check may miss a shared session if the pooler is busy. */
+/** Number of attempts to detect a shared session. If the pooler is busy, one attempt may not be enough. */
 const looks = 5
 
 // Applies settings that only some servers support. If a pooler reports its own session number, no settings are applied,
@@ -241,7 +241,7 @@ const byKeyOnly = ['seqscan', 'hashjoin', 'mergejoin', 'memoize']
   .concat('set jit = off; set plan_cache_mode = force_generic_plan')
   .join('')
 
-/** A cached plan, which is renewed after `last` uses because the tables may have grown. */
+/** A cached plan. It is renewed after `last` uses, because the tables may have grown. */
 interface Plan {
   readonly number: number
   uses: number
@@ -307,7 +307,7 @@ type Statement<Row> = RawBuilder<Row> | CompiledQuery<Row>
 
 /** A transaction that sends its statements without waiting for earlier results. */
 export interface Trip {
-  /** Sends a statement immediately. Postgres runs statements in order. If one fails, all later statements fail too. */
+  /** Sends a statement immediately. Postgres runs statements in order. After a failure, all later statements fail. */
   run<Row>(query: Statement<Row>): Promise<readonly Row[]>
   /** Sends the last statement together with the commit, and waits for both. */
   end<Row>(query: Statement<Row>): Promise<readonly Row[]>
@@ -329,7 +329,7 @@ export function travel<T>(db: Database, work: (trip: Trip) => Promise<T>): Promi
     }
     const run = <Row>(query: Statement<Row>): Promise<readonly Row[]> => {
       const compiled = 'compile' in query ? query.compile(db) : query
-      // The transaction starts with its first statement. Before the first statement, no lock or connection is held.
+      // The transaction starts with its first statement, and holds no lock or connection before that statement.
       if (answers.length === 0) void send(CompiledQuery.raw('begin'))
       return send(compiled)
     }
@@ -337,8 +337,8 @@ export function travel<T>(db: Database, work: (trip: Trip) => Promise<T>): Promi
       if (committed || answers.length === 0) return
       committed = true
       void send(CompiledQuery.raw('commit'))
-      // After a failure, Postgres silently turns the commit into a rollback. Only the results of earlier statements
-      // report the error.
+      // After a failure, Postgres silently turns the commit into a rollback. Only the earlier statements report
+      // the error.
       for (const answer of answers) await answer
     }
     const end = async <Row>(query: Statement<Row>): Promise<readonly Row[]> => {

@@ -50,7 +50,7 @@ async function declare(client: PoolClient, question: string, values: Values): Pr
 
 const mostCharacters = 8_000_000
 
-/** Repeats the statement with truncated cells, so that a gigabyte-sized cell never reaches this process. */
+/** Repeats the statement with cells truncated by the server, so that huge cells never reach this process. */
 async function shorten(
   client: PoolClient,
   question: string,

@@ -227,7 +227,7 @@ function mentioned(text: string): readonly string[] {
   return [...code.matchAll(/\b(?:analysis|public)\.(\w+)/g)].map((match) => match[1] ?? '')
 }
 
-// Number of attempts to replace a view. All attempts together outlast most queries.
+// Number of attempts to replace a view. Most queries end before the last attempt.
 const attempts = 60
 
 /** Applies new and changed definitions and returns their names. Readers are blocked for at most a tenth of a second. */
@@ -254,7 +254,7 @@ async function applyOne(db: Database, file: ViewFile, words: Words) {
 }
 
 async function replace(trx: Database, { name, checksum, text }: ViewFile, words: Words) {
-  // Serialises concurrent migrations. The second of two migrations changes nothing.
+  // Serialises concurrent migrations, so that only the first migration changes anything.
   await sql`select pg_advisory_xact_lock(hashtext('querymill views'))`.execute(trx)
   // While a change to a view waits for its readers, all later queries wait behind the change.
   await sql`set local lock_timeout = '100ms'`.execute(trx)

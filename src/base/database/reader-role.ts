@@ -66,7 +66,7 @@ function lockRoles(trx: Database) {
 
 /**
  * Prevents other roles from using advisory locks, because a reader that holds a list's lock would block `enqueue`.
- * Only a superuser can revoke this right. If our role is not a superuser, the server's grants stay unchanged.
+ * Only a superuser can revoke this right. If our role is not a superuser, the grants are left unchanged.
  */
 async function withholdLocks(trx: Database): Promise<void> {
   await sql`
@@ -133,7 +133,7 @@ async function grantAnalyst(trx: Database, name: string, reader: string) {
   if (password !== null) {
     await sql`create role ${role} login password ${sql.lit(password)}`.execute(trx)
   }
-  // Analysts may change these settings, which are only a convenience. The grants control access.
+  // These settings are only a convenience, because analysts may change them. The grants control access.
   await sql`
     grant ${sql.id(reader)} to ${role};
     -- Older releases made logins read-only by default, which blocked notes.
@@ -163,7 +163,7 @@ export async function changing<T>(what: string, change: () => Promise<T>): Promi
   }
 }
 
-/** True for errors that deny permission or reject a write in a read-only transaction. */
+/** True for a permission error, or for a write in a read-only transaction. */
 function isReadersOnly(error: unknown): boolean {
   return ['42501', '25006'].includes(codeOf(error) ?? '')
 }

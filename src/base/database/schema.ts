@@ -85,7 +85,7 @@ export interface AccountCosts {
 
 export interface Accounts {
   /**
-   * Number of single calls made since the last reported balance, to determine the balance.
+   * Number of calls sent alone to determine the balance since a balance was last reported.
    */
   blind_calls: Generated<number>;
   /**
@@ -117,7 +117,7 @@ export interface Accounts {
    */
   external_last: number | null;
   /**
-   * External spend per call in the current measurement, in credits. External spend includes credits spent by other programs, and the cost of calls that were underbilled or not billed at all.
+   * External spend per call in the current measurement, in credits. External spend includes credits spent by other programs, and the unbilled part of the cost of calls.
    */
   external_now: Generated<number>;
   /**
@@ -129,7 +129,7 @@ export interface Accounts {
    */
   history: string | null;
   /**
-   * Number of calls that had started when the database history changed. A balance reported by one of these calls is trusted only after a single call has checked it.
+   * Number of calls that had started when the database history changed. A balance reported by one of these calls is trusted only after a call sent alone has checked it.
    */
   history_seq: Generated<number>;
   /**
@@ -169,15 +169,15 @@ export interface Accounts {
    */
   name: string;
   /**
-   * Next value of told_least: the lowest balance reported in the newer tracking period (next_told_seq); null if no balance was reported.
+   * Lowest balance reported in the newer tracking period (next_told_seq), which later replaces told_least; null if no balance was reported.
    */
   next_told_least: number | null;
   /**
-   * Next value of told_seq: the number of calls that had started when the newer of two tracking periods began.
+   * Next value of told_seq: the number of calls started before the newer tracking period began.
    */
   next_told_seq: number | null;
   /**
-   * Next value of told_untold: credits used by answers without a balance in the newer tracking period (next_told_seq).
+   * Next value of told_untold: credits used by answers that reported no balance in the newer tracking period (next_told_seq).
    */
   next_told_untold: Generated<number>;
   /**
@@ -197,7 +197,7 @@ export interface Accounts {
    */
   obs_seq: number | null;
   /**
-   * True after npm run resume, until a call reports the balance. While the value is true, single calls may be made to determine the balance.
+   * True after npm run resume, until a call reports the balance. Until then, calls may be sent one at a time to determine the balance.
    */
   probe_granted: Generated<boolean>;
   /**
@@ -229,7 +229,7 @@ export interface Accounts {
    */
   told_least: number | null;
   /**
-   * Number of calls started before tracking of told_least and told_untold began. The call that reported obs_remaining has a higher start number.
+   * Number of calls that had started when tracking of told_least and told_untold began. The call that reported obs_remaining has a higher start number.
    */
   told_seq: number | null;
   /**
@@ -431,7 +431,7 @@ export interface Alerts {
    */
   withdrawn_at: Timestamp | null;
   /**
-   * Reason for the withdrawal.
+   * Reason why the alert was withdrawn.
    */
   withdrawn_because: string | null;
 }
@@ -473,7 +473,7 @@ export interface ArchivedDays {
    */
   bytes: number;
   /**
-   * Folder of the archive when the part was written.
+   * Archive folder in which the part was written.
    */
   folder: string;
   /**
@@ -485,7 +485,7 @@ export interface ArchivedDays {
    */
   moved_rows: number;
   /**
-   * Part number, starting at 1. Later parts hold rows that, when part 1 was written, did not exist yet or were still used by a later day.
+   * Part number, starting at 1. Later parts hold rows that did not exist, or were still used by a later day, when part 1 was written.
    */
   part: number;
   /**
@@ -554,7 +554,7 @@ export interface CadenceNights {
 
 export interface Cadences {
   /**
-   * True if the query is asked on the night of decided_on although it is not due. These queries are drawn at random to estimate how many changes are missed by skipping queries.
+   * True if the query is asked on the night of decided_on before it is due. These queries are drawn at random to estimate how many changes are missed by skipping queries.
    */
   by_chance: boolean;
   /**
@@ -641,7 +641,7 @@ export interface Calls {
    */
   mark: string | null;
   /**
-   * Maximum age in milliseconds at which a stored answer would have been reused instead. Null for calls made before this age was recorded.
+   * Maximum age in milliseconds at which a stored answer would have been reused instead. Null for old calls, for which this age was not recorded.
    */
   max_age_ms: number | null;
   /**
@@ -873,7 +873,7 @@ export interface FinishedDays {
    */
   id: Generated<number>;
   /**
-   * Time at which the sums were completed. Null while the sums are incomplete and therefore not read.
+   * Time at which the sums were completed. Null while the sums are incomplete. Incomplete sums are not read.
    */
   made_at: Timestamp | null;
   /**
@@ -1089,7 +1089,7 @@ export interface FinishedShares {
    */
   finish_id: number;
   /**
-   * Sum of the domain's best positions, over the queries for which it ranks.
+   * Sum of the domain's best positions, one for each query for which the domain ranks.
    */
   positions: number;
   /**
@@ -1180,7 +1180,7 @@ export interface FinishedSteps {
    */
   stayed: number | null;
   /**
-   * Domains that have several pages in the two answers and a different best page in each; null if there are none.
+   * Domains with several pages in the two answers and different best pages; null if there are none.
    */
   switched: string[] | null;
   /**
@@ -1285,7 +1285,7 @@ export interface ForecastSteps {
    */
   floor_at: Timestamp | null;
   /**
-   * Number of queries that are not bought, because the queries are not due or their answers are recent enough.
+   * Number of queries that are not bought, because they are not due or have an answer that is recent enough.
    */
   fresh: number;
   /**
@@ -1529,7 +1529,7 @@ export interface NightHealth {
    */
   alerts_severity: string | null;
   /**
-   * Of the queries to be bought, the number with a readable answer.
+   * Number of queries to be bought that have a readable answer.
    */
   answered: number;
   /**
@@ -1561,7 +1561,7 @@ export interface NightHealth {
    */
   minutes: number;
   /**
-   * Number of minutes during which none of the run's queries could be bought, because the accounts were stopped or because the run had ended and had not been reopened yet.
+   * Number of minutes during which none of the run's queries could be bought, because the accounts were stopped, or because the run had ended and was reopened later.
    */
   paused_minutes: Generated<number>;
   /**
@@ -1585,11 +1585,11 @@ export interface NightHealth {
    */
   run_id: number;
   /**
-   * For a top-ten page, the mean share of the run's other queries whose answers also show the page. Null if the run has fewer than five queries.
+   * Mean share of the run's other queries whose answers also show a given top-ten page. Null if the run has fewer than five queries.
    */
   sameness: number | null;
   /**
-   * Share of changed answers that show exactly the same pages as on an earlier day, for the day with the highest share. Null if no earlier day has at least eight changed answers.
+   * Highest share, over all earlier days, of changed answers that show exactly the same pages as on that day. Null if no earlier day has at least eight changed answers.
    */
   stale: number | null;
   /**
@@ -1597,7 +1597,7 @@ export interface NightHealth {
    */
   turnover: number | null;
   /**
-   * Mean change in the top ten since the last answer from an earlier day, trusted or not. A low value means that changes tend to last.
+   * Mean change in the top ten since the last answer, trusted or not, from an earlier day. A low value means that changes tend to last.
    */
   turnover_newest: number | null;
   /**
@@ -1698,7 +1698,7 @@ export interface Notices {
    */
   noted_at: Generated<Timestamp>;
   /**
-   * Another notice that also reports this event. For example, a single notice can cover many nights of a schedule.
+   * Notice that also covers this event. For example, a single notice can cover many nights of a schedule.
    */
   part_of: string | null;
   /**
@@ -2148,7 +2148,7 @@ export interface Schedules {
    */
   enabled: boolean;
   /**
-   * All due times of the schedule up to this time have a row in nights.
+   * Time up to which every due time of the schedule has a row in nights.
    */
   known_until: Timestamp;
   /**
@@ -2168,7 +2168,7 @@ export interface Schedules {
    */
   name: string;
   /**
-   * Rule for a night that is due while an older run of the list is open: skip (the night does not run), queue (the night waits) or merge (the night joins that run).
+   * Rule for a night that is due while an older run of the list is open: skip (the night does not run), queue (the night waits) or merge (the night joins the older run).
    */
   overlap: string;
   /**
@@ -2176,7 +2176,7 @@ export interface Schedules {
    */
   part: number | null;
   /**
-   * Priority of queries without a priority of their own, from 1 (bought first) to 9 (last); null for the default of 5.
+   * Priority of queries for which the list sets no priority, from 1 (bought first) to 9 (last); null for the default of 5.
    */
   priority: number | null;
   /**
@@ -2419,7 +2419,7 @@ export interface StatementMarks {
    */
   account_id: number;
   /**
-   * End time of the last explained call, if all later calls started after this time. The mark becomes invalid if a later call turns out to have started before this time, because overlapping calls must be explained together.
+   * End time of the last explained call, if all later calls started after this time. The mark becomes invalid if a later call started before this time, because overlapping calls must be explained together.
    */
   ended_at: Timestamp | null;
   /**
@@ -2477,7 +2477,7 @@ export interface Tasks {
    */
   ambiguous: Generated<number>;
   /**
-   * Only an answer received after this time may be reused for the task. Null unless the task was reopened to buy its query again, or the list accepts no older answers.
+   * Only an answer received after this time may be reused for the task. Set only if the task was reopened to buy its query again, or if the list accepts no older answers.
    */
   answers_after: Timestamp | null;
   /**

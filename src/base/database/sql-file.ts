@@ -68,7 +68,7 @@ function readStatement(name: string): StatementFile {
 // Matches a name after a single colon, outside comments, strings and casts.
 const parameter = /--.*|'(?:[^']|'')*'|::|:([a-z_]+)/g
 
-/** Replaces a statement's named parameters with `$1`, `$2` and so on. Repeated names share a number. */
+/** Replaces a statement's named parameters with `$1`, `$2` and so on. A repeated name keeps its number. */
 export function nameParameters(sqlText: string) {
   const names: string[] = []
   const text = sqlText.replace(parameter, (found: string, name: string | undefined) => {

@@ -15,12 +15,12 @@ const mistakes = [TypeError, RangeError, ReferenceError, SyntaxError]
 // transaction because this process was frozen.
 const conflicts = new Set(['40001', '40P01', '55P03', '57014', '25P03', '25P04', 'QM001'])
 
-/** True if waiting cannot help, because the data is wrong or the database is not the expected one. */
+/** True if waiting cannot help, because the data is wrong or this is the wrong database. */
 export function isFatal(error: unknown): boolean {
   return error instanceof WrongDatabase || troubleOf(error) === 'data'
 }
 
-/** Decides by an error's code, never by its text, whether to wait, to retry at once or to check the data. */
+/** Classifies an error by its code, never by its text: wait, retry at once, or check the data. */
 export function troubleOf(error: unknown): 'away' | 'conflict' | 'data' {
   const code = codeOf(error)
   if (code !== null && conflicts.has(code)) return 'conflict'
@@ -38,7 +38,7 @@ export function setBack(found: string): WrongDatabase {
   )
 }
 
-/** Time limit for closing a pool, because a client may wait forever for its server. */
+/** Time limit for closing a pool; a client could otherwise wait forever for its server. */
 const endWithinMs = 2_000
 
 /** Closes connections. Ignores outages while closing, because relevant errors have already been reported. */
@@ -49,7 +49,7 @@ export async function letGo(end: () => Promise<unknown>): Promise<void> {
   await within(ending, { ms: endWithinMs })
 }
 
-/** Opens a resource on a server. An outage is reported as an unreachable server, not as a bug. */
+/** Opens a resource on a server. Outages are reported as `Unreachable`, not as bugs. */
 export async function reaching<T>(what: string, open: () => Promise<T>): Promise<T> {
   try {
     return await open()
@@ -82,7 +82,7 @@ const slackMs = 250
 
 /**
  * Corrects timestamps that lie in the future. BullMQ on PostgreSQL uses the workers' clocks. If a clock was briefly
- * ahead, lock times lie in the future, so no worker takes over a dead worker's jobs. A live worker whose clock is
+ * ahead, lock times are in the future, so no worker takes over a dead worker's jobs. A live worker whose clock is
  * slightly ahead can still renew its lock.
  */
 export async function undoLeaps(

@@ -75,7 +75,7 @@ function readSpan(given: GivenFlags): Pick<Slice, 'since' | 'until'> {
   const days = between?.split(/\.\.|,/)
   if (days !== undefined && (from !== undefined || to !== undefined)) {
     throw new Misuse(
-      'expected either --between or --since and --until, got both; leave out one or the other',
+      'expected either --between or --since and --until, got both; omit --between or the other flags',
     )
   }
   if (days !== undefined && days.length !== 2) {
@@ -203,7 +203,7 @@ function readCondition(typed: string): readonly Condition[] {
   return conditions
 }
 
-/** Writes a single tag as a condition, in quotes if the tag needs them. */
+/** Formats a tag as a condition, with quotes if necessary. */
 export function conditionOf(label: string): string {
   const [token, ...more] = cut(label)
   const plain = token?.kind === 'label' && token.text === label && more.length === 0

@@ -292,7 +292,7 @@ function real(path: string): string {
   }
 }
 
-// Folders that survive a reboot, unlike the system's temporary folder.
+// These folders survive a reboot. The system's temporary folder does not.
 const publicFolders = ['/var/lib/querymill', '/var/tmp/querymill']
 
 /** Chooses a folder for data and copied binaries that the server's user can access, preferably `home`. */

@@ -16,7 +16,7 @@ export function commandOf(pid: number): readonly string[] | null {
   if (process.platform !== 'linux') {
     const line = spawnSync('/bin/ps', ['-ww', '-o', 'command=', '-p', String(pid)]).stdout
     const text = line.toString().trim()
-    // The command line remains a single string, because spaces in a path cannot be distinguished from separators.
+    // The command line is not split, because spaces in a path cannot be distinguished from separators.
     return text === '' || text.includes('<defunct>') ? null : [text]
   }
   try {
@@ -100,14 +100,14 @@ const environment = {
   PATH: '/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin',
   LC_ALL: 'C',
   TZ: 'UTC',
-  // Storing a batch briefly needs a few megabytes. Returning the memory to the system each time would make storing 20%
-  // slower; keeping it takes about 10 MB per connection that stores answers.
+  // Storing a batch takes a few megabytes. Returning the memory to the system each time would make storing 20%
+  // slower. Keeping the memory costs about 10 MB per connection that stores answers.
   MALLOC_MMAP_THRESHOLD_: '33554432',
   MALLOC_TRIM_THRESHOLD_: '67108864',
   MALLOC_TOP_PAD_: '16777216',
 }
 
-/** Runs a server program to completion in a folder open to all users. The exit code is null if the start failed. */
+/** Runs a server program in a folder open to all users, until it exits. The exit code is null if the start failed. */
 export function runAs(user: User, program: string, args: readonly string[]) {
   return new Promise<{ code: number | null; output: string }>((done) => {
     let output = ''

@@ -98,7 +98,7 @@ function clearAbandoned(file: string): void {
   const aside = `${file}.${process.pid}-aside`
   try {
     renameSync(file, aside)
-    // If another process has replaced the old lock with its own in the meantime, restore that process's lock.
+    // Restores the lock of another process that replaced the old lock in the meantime.
     if (readIfThere(aside) !== token) linkSync(aside, file)
   } catch (error) {
     if (!isMissing(error) && codeOf(error) !== 'EEXIST') throw error
@@ -142,8 +142,8 @@ export function writePrivate(file: string, text: string): void {
 }
 
 /**
- * Creates a folder and its parents, or returns false if the folder already exists. Node's recursive creation never
- * finishes in places such as /proc, where the system reports a folder as missing but refuses to create it.
+ * Creates a folder and its parents, or returns false if the folder already exists. Node's recursive mkdir hangs
+ * in places such as /proc, where the system reports a folder as missing but refuses to create it.
  */
 function makeFolders(folder: string): boolean {
   const isThere = () => statSync(folder, { throwIfNoEntry: false })?.isDirectory() === true
@@ -160,7 +160,7 @@ function makeFolders(folder: string): boolean {
   }
 }
 
-/** Creates MILL_HOME if needed. Returns the real path, so that each folder has only one path. */
+/** Creates MILL_HOME if needed. Returns its real path, which is the same for all links to the folder. */
 export function openHome(home: string): string {
   try {
     const made = makeFolders(home)

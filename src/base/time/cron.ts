@@ -75,10 +75,10 @@ function expressionOf(cron: Cron): CronExpression {
 /**
  * Returns all due times after `after` and up to `until` in the zone, oldest first.
  *
- * The parser computes local times as if there were no clock changes. Local times are then converted to the zone. A time
- * skipped by a clock change is moved forward by the length of the jump. A time that occurs twice is due only the first
- * time, unless the pattern names every hour. Each local date thus has one night. (In Australia/Lord_Howe, the
- * parser itself would skip 02:00 on the night when the clock jumps from 02:00 to 02:30.)
+ * The parser computes local times without clock changes. These times are then interpreted in the zone. If the clocks
+ * skip a time, the time is moved forward by the length of the jump. A time that occurs twice is due only the first
+ * time, unless the pattern names every hour. Each local date thus has one night. (The parser alone would skip 02:00 in
+ * Australia/Lord_Howe when the clock jumps from 02:00 to 02:30.)
  */
 export function dueBetween(cron: Cron, zone: string, span: { after: Date; until: Date }): Due[] {
   const { after, until } = span

@@ -66,7 +66,7 @@ export function isDay(text: string): boolean {
   return !Number.isNaN(day) && formatDate(day) === text
 }
 
-/** Formats a local time for people: `2026-10-04 02:30`. */
+/** Formats a local time for display: `2026-10-04 02:30`. */
 export function formatMinute(zone: string, instant: Date): string {
   return new Date(wallTime(zone, instant)).toISOString().slice(0, 16).replace('T', ' ')
 }
@@ -90,7 +90,7 @@ export function instantsOf(zone: string, wall: number): readonly number[] {
   return real.length === 0 ? [wall - before] : real
 }
 
-/** Returns the largest change in the zone's offset near either end of a period. */
+/** Returns the larger of the zone's offset changes near the two ends of a period. */
 export function largestJump(zone: string, span: { after: Date; until: Date }): number {
   const jumps = [span.after, span.until].map((end) => {
     return Math.abs(offset(zone, end.getTime() + around) - offset(zone, end.getTime() - around))
@@ -109,7 +109,7 @@ const units: Readonly<Record<string, number>> = {
   w: 604_800_000,
 }
 
-/** Longest duration: a hundred years, which is longer than any answer's age. The database supports dates that old. */
+/** Longest duration: a hundred years. No answer is older, and the database supports dates that far back. */
 const longest = 36_500 * dayMs
 
 /** Parses `12h`, `90s`, `30d` or a plain `0`, or returns null if the text is not a duration or exceeds 36500 days. */

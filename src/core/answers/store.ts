@@ -156,7 +156,7 @@ function describeBatch(batch: readonly StoredAnswer[]): Readonly<Record<string, 
 
 class Described {
   readonly #rows: { readonly [Name in TableName]: Rows<Name> }
-  /** Rows already added: pages and related searches by id, and others by object, because the parser reuses objects. */
+  /** Added rows, by id (pages and related searches) or by object (all others, because the parser reuses objects). */
   readonly #known = new Set<string | object>()
 
   constructor(bytes: number) {
@@ -230,7 +230,7 @@ class Described {
     this.#rows.domains.add([domain.id, domain.host, domain.site])
   }
 
-  /** True on the first call with an id or object. If one row has two objects, the database stores it once. */
+  /** True if the id or object has not been added yet. If two objects represent one row, the database stores it once. */
   #isNew(row: string | object): boolean {
     if (this.#known.has(row)) return false
     this.#known.add(row)

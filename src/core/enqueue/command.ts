@@ -32,7 +32,7 @@ export async function runEnqueue(call: Call<EnqueueFlags>): Promise<Exit> {
   showEnd(report, flags)
   if (flags.dryRun !== true || report === null) return exits.done
   expectWithin(report, intake.maxCredits)
-  // The exit code of a preview shows whether the balance above the credit floor covers the plan.
+  // A preview's exit code shows whether the credits above the floor cover the cost of the plan.
   return mill.supplier.origin === 'test' || fits(report) ? exits.done : exits.stopped
 }
 

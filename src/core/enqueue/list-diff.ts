@@ -83,7 +83,7 @@ export async function dropRemoved(trx: Transaction<DB>, run: number): Promise<vo
     .execute()
 }
 
-/** A nightly list that has shrunk by more than half is probably an incomplete export, which could go unnoticed. */
+/** Rejects a nightly list that has shrunk by more than half, because the file is probably an incomplete export. */
 export async function refuseShrunken(
   trx: Transaction<DB>,
   list: number,

@@ -68,7 +68,7 @@ export interface PlanOrder {
   readonly single: boolean
   /** True if lines contain at most a priority and a weight in addition to the query. */
   readonly plain: boolean
-  /** True if a line sets how often its query is bought, or the maximum age of its answer. */
+  /** True if any line specifies an interval or a maximum answer age. */
   readonly wished: boolean
   /** Parameters that determine the price; null if they differ between queries. */
   readonly request: Omit<Purchase, 'tasks'> | null
@@ -81,7 +81,7 @@ export type BuyingOrder = readonly (readonly [
 
 /**
  * Computes a sort key for each merged line: the cumulative credits of its tag, divided by the tag's share.
- * When credits run out, each tag with unbought queries has therefore received its share, to within one call.
+ * When credits run out, each tag with unbought queries has received its share, plus or minus one call.
  * Credits that a tag does not need are shared by the other tags.
  */
 export function turnOf({ shares }: Pick<PlanOrder, 'shares'>, usual: BuyingOrder) {
@@ -180,7 +180,7 @@ export async function storeList(
   return id
 }
 
-/** Rejects another source for a list unless requested, because several sites' exports may share a name. */
+/** Rejects a list from another source unless requested, because exports from several sites may share a name. */
 export async function refuseOtherSource(
   db: Kysely<DB>,
   { list, source, join }: Pick<PlanOrder, 'list' | 'source' | 'join'>,

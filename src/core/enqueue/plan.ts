@@ -1,4 +1,4 @@
-// Writes a run with its tasks: new queries, list members, reused answers, and queries that are not asked.
+// Writes a run with its new queries, list members and tasks, including reused answers and queries not asked.
 
 import { npmRun } from '../../base/cli/commands.ts'
 import type { Database } from '../../base/database/database.ts'
@@ -72,8 +72,8 @@ export async function planStaged(
       await record?.(runTrx, planned.run)
     }
     await storing
-    // The next statements run before any commit, so they also detect whether the run's connection broke while the list
-    // was stored. These statements' locks on the run make workers wait, so only the commits may follow.
+    // The next statements run before any commit, so they also fail if the run's connection broke while the list
+    // was stored. These statements lock the run and make workers wait, so only the commits may follow.
     if (!keep) expectRoom(order, { run: planned.run, gone: planned.before.spent })
     if (keep && planned.dropped > 0) await dropRemoved(runTrx, planned.run)
     const done = keep
@@ -450,7 +450,7 @@ export async function* rejectedLines(db: Database, run: number): AsyncGenerator<
 }
 
 /**
- * Writes the result to the run, and reopens a run that has ended in the meantime. A nightly run that joins an older run
+ * Writes the result to the run; reopens the run if it has ended in the meantime. A nightly run that joins an older run
  * may spend its budget in addition to the credits that the older run has used.
  */
 async function closeRun(

@@ -3,7 +3,7 @@
 import type { Database } from '../../base/database/database.ts'
 import { readRows } from '../../base/database/sql-file.ts'
 
-/** Queries with the same lists, intervals, price, and minute of the newest answer. */
+/** Queries with the same lists, intervals and price, last answered in the same minute. */
 export interface ListedGroup {
   readonly lists: readonly number[]
   readonly num: number

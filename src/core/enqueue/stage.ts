@@ -109,7 +109,7 @@ const columnsOf = {
   },
 }
 
-/** Queries in a list, collected by column until they are sent. */
+/** Collects the queries of a list by column before sending them. */
 class Lot {
   readonly columns = new Map<string, FilledColumn>()
   rows = 0
@@ -135,7 +135,7 @@ class Lot {
     for (const { array, value } of this.#all) array.add(value(line, this.#labels))
   }
 
-  /** Clears the columns. Parameters built from them must already have been sent. */
+  /** Clears the columns. First send all parameters built from the columns. */
   clear(): void {
     this.rows = 0
     for (const { array } of this.#all) array.clear()
@@ -204,7 +204,7 @@ export interface Connections {
 type Member = Pick<DB['list_queries'], 'priority' | 'weight' | 'every_days' | 'max_age_ms'>
 type StagedLine = Member & Pick<DB['queries'], 'id' | 'num' | 'device'> & { ord: Generated<number> }
 
-/** Temporary tables used while lists are planned. The tables with lines are numbered by list. */
+/** Temporary tables used while lists are planned. Each list has its own numbered tables of lines. */
 export type StageTables = {
   /** Lines that become tasks. */
   staged_wanted: StagedLine & { line: number; share: number | null }

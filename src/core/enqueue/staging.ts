@@ -22,9 +22,9 @@ export interface ListOrder extends Pick<PlanOrder, Needed>, Partial<Pick<PlanOrd
   /** The list's file, or the members stored when the list was last read. */
   readonly from: ListBytes | { readonly kind: 'members'; readonly list: number }
   readonly reading: ReadOptions
-  /** Remarks about the file, in addition to remarks from reading it. */
+  /** Further remarks about the file, besides those made while reading it. */
   readonly notices?: readonly string[]
-  /** Called within the planning transaction. An error rolls back the whole plan and is passed on unchanged. */
+  /** Called within the planning transaction. An error rolls back the whole plan and is rethrown unchanged. */
   readonly record?: (trx: Transaction, run: number) => Promise<void>
 }
 
@@ -163,7 +163,7 @@ function emptyTally() {
     rejected: 0,
     plain: true,
     wished: false,
-    /** Reasons for the first rejections, for the message. */
+    /** Reasons for the first rejections, as shown in the message. */
     reasons: [] as string[],
     request: undefined as PlanOrder['request'] | undefined,
     first: [] as Query[],

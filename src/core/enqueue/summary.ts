@@ -113,7 +113,7 @@ export interface Balance {
   readonly within_budget: boolean | null
 }
 
-/** `before` is the number of credits that the runs have used, or may still use for their open tasks. */
+/** `before` counts the credits that the runs have used or may still use for open tasks. */
 export function forecastBalance(
   { credits, worst }: Estimate,
   now: Pick<Balance, 'remaining' | 'floor' | 'budget'> & {

@@ -125,7 +125,7 @@ function openWork(tasks: readonly OpenTasks[]): readonly OpenWork[] {
 /** Maximum number of nights. More nights would take seconds to compute, and nobody would read them. */
 const mostNights = 10_000
 
-/** Returns the coming nights in a period. A period with too many nights is shortened, but lasts at least one day. */
+/** Returns the coming nights in a period. If there are too many, the period is shortened to as little as one day. */
 function nightsWithin(
   coming: readonly ComingSchedule[],
   { now, days, maxAgeMs }: { readonly now: Date; readonly days: number; readonly maxAgeMs: number },
@@ -166,7 +166,7 @@ function nightsOfSchedule(
   }))
 }
 
-/** Enabled schedules whose list has never been read, so that the list's size is unknown. */
+/** Reads enabled schedules whose list was never read; the size of such a list is unknown. */
 function readUnpriced(db: Database) {
   return db
     .selectFrom('schedules')
@@ -292,7 +292,7 @@ export function forecastSentences(
   const without = unpriced.map(({ schedule, reason }) => `${schedule} has no forecast: ${reason}`)
   if (isShorter) {
     without.push(
-      `the forecast ends at ${formatMinute(zone, until)}, because more than ${formatNumber(mostNights)} nights are due in the whole forecast period`,
+      `the forecast ends at ${formatMinute(zone, until)}, because more than ${formatNumber(mostNights)} nights are due in the full period`,
     )
   }
   if (outcome.kind === 'unknown') {
@@ -355,7 +355,7 @@ function floorLine(steps: readonly ForecastStep[], until: Date, zone: string): s
     : `the credit floor is not reached before ${day} at recent prices; at the highest price, the run of ${unsure.list} at ${formatMinute(zone, new Date(unsure.at))} is not affordable`
 }
 
-/** Credits to add, with a deadline, so that nothing stops at the floor before the next renewal. */
+/** Says how many credits to add, and when, so that the floor stops nothing before the next renewal. */
 function topUpLines(steps: readonly ForecastStep[], zone: string): string[] {
   const renewed = steps.findIndex(({ kind }) => kind === 'renewal')
   const before = renewed === -1 ? steps : steps.slice(0, renewed)

@@ -10,7 +10,7 @@ type ForecastMill = Pick<Mill, 'db' | 'config' | 'supplier'>
 
 const lookEveryMs = 60_000
 const refreshEveryMs = 300_000
-/** Computing the forecast may take at most a twentieth of the running time. */
+/** The forecast may use at most a twentieth of the running time. */
 const forecastRestShare = 20
 const shownDays = 30
 

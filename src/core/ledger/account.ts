@@ -21,14 +21,14 @@ export interface Account {
   readonly spentSince: number
   /** Balances of the current tracking period, which began shortly before the call of `seen`; null before any report. */
   readonly reported: ReportedBalances | null
-  /** Like `reported`, but since a later time. Replaces `reported` once the call of `seen` started after that time. */
+  /** Like `reported`, but since a later time. Replaces `reported` if the call of `seen` started after that time. */
   readonly reportedNext: ReportedBalances | null
   /** Credits set aside for calls in flight. */
   readonly reserved: number
   readonly inFlight: number
   /** Credits held for calls with an unknown outcome. */
   readonly uncertain: number
-  /** Floor at which a low balance last stopped calls, or null if there are enough credits. */
+  /** Floor that last stopped calls; null if there are enough credits. */
   readonly drainedFloor: number | null
   /** Number of calls sent to determine the balance since the last reported balance. */
   readonly blindCalls: number
@@ -44,7 +44,7 @@ export interface Account {
   /** Fingerprints of keys that belong to a different balance. */
   readonly foreignKeys: readonly string[]
   /**
-   * Credits per call that left the balance without being billed: external spend, or missing or understated bills. `now`
+   * Credits per call that were deducted but not billed: external spend, or missing or understated bills. `now`
    * covers the current window of calls. `last` covers the previous window, and is null until one window is complete.
    */
   readonly external: { readonly now: number; readonly last: number | null }
@@ -77,23 +77,23 @@ export const constants = {
   hysteresis: 2,
   /** If the newest balance is older than this, calls are sent one at a time, because others may have spent credits. */
   oldestSightingMs: 600_000,
-  /** Maximum time that the server takes to charge a call after the call ends on our side. */
+  /** Maximum delay between the end of a call on our side and its charge. */
   graceMs: 120_000,
-  /** Number of calls, including retries, that are made one at a time while no balance is known or after a renewal. */
+  /** Number of calls, with retries, that are sent one at a time after a renewal or while no balance is known. */
   blindCalls: 5,
   /** Pause between calls that are made one at a time to learn the balance. */
   probePauseMs: 2_000,
-  /** Number of known costs required to trust their maximum as a bound. Each maximum is computed from this many costs. */
+  /** Number of costs from which each maximum is computed. A maximum of fewer costs is not trusted as a bound. */
   trustedAfter: 30,
-  /** The highest cost is an outlier if it is this many times the second highest. A call sent alone ignores outliers. */
+  /** An outlier is at least this many times the second highest cost. A call sent alone ignores outliers. */
   oddFactor: 10,
-  /** Until the maximum is trusted, the bound is this many times the highest cost, to protect the balance. */
+  /** Until the maximum is trusted, the bound is this multiple of the highest cost, to protect the balance. */
   youngFactor: 4,
   /** Number of unreadable calls, including retries, after which a task's outcome is recorded as unknown. */
   unreadCalls: 3,
   /** Number of failed calls with readable replies after which a task fails. */
   failedCalls: 5,
-  /** Number of worker deaths during a task's calls after which the task is considered the cause. */
+  /** A task counts as the cause after this many worker deaths during its calls. */
   deaths: 3,
   /** Wait after the first rate-limit response. Each further rate-limit response doubles the wait. */
   slowdownMs: 1_000,
@@ -110,7 +110,7 @@ export function costClass(query: { readonly num: number; readonly device: string
 /**
  * Returns a provable lower bound on the balance, or null if no balance was ever reported. The first bound is the newest
  * balance minus the cost of all calls that ended since the reporting call started. The second bound is the lowest
- * balance reported since then. The balance from the call that was charged last omits only the cost of open calls.
+ * balance reported since then. The balance from the call charged last reflects the cost of all calls except open calls.
  */
 export function lowestBalance(account: Account): number | null {
   const { seen, spentSince, reported, reserved, uncertain } = account
@@ -118,13 +118,13 @@ export function lowestBalance(account: Account): number | null {
   const newest = seen.remaining - spentSince
   const least =
     reported === null ? newest : Math.min(seen.remaining, reported.least) - reported.untold
-  // External spend may come from understated costs, so the lower value is used.
+  // Understated costs look like external spend, so the lower value is used.
   const untrue = account.external.now > 0 || (account.external.last ?? 0) > 0
   const proved = untrue ? Math.min(newest, least) : Math.max(newest, least)
   return proved - reserved - uncertain
 }
 
-/** Search periods for the last renewal of monthly plans, yearly plans, and plans that renew on a leap day. */
+/** Periods to search for the last renewal of monthly, yearly and leap-day plans. */
 const lookbacks = [62, 400, 3000].map((days) => days * dayMs)
 
 /**

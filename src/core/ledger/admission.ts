@@ -94,7 +94,7 @@ class AdmissionCheck {
       /** Runs in `spentRuns` whose list has used up its budget. */
       spentByList: [...this.#spentRuns].flatMap(([run, by]) => (by === 'list_spent' ? [run] : [])),
       affordable: this.#affordable(),
-      /** Expected unbilled decrease in the balance, in credits per call in flight. */
+      /** Expected external spend, in credits per call in flight. */
       external: externalPerCall(this.account, this.#single),
     }
   }
@@ -227,11 +227,11 @@ export interface CallRequest {
   readonly task: number
   readonly class: string
   readonly run: number
-  /** Number of more urgent open tasks outside of this decision; counted only while credits are scarce. */
+  /** Number of more urgent open tasks that this decision does not cover; counted only while credits are scarce. */
   readonly urgentElsewhere: number
 }
 
-/** Budget of a run, and of its list for the month of the run. `list` is null if the list has no budget. */
+/** Budgets of a run and of its list for the run's month. `list` is null if the list has no budget. */
 export interface RunBudgetUse extends BudgetUse {
   readonly list: ListBudgetUse | null
 }
@@ -319,11 +319,11 @@ function covers({ budget, spent, reserved }: BudgetUse, bound: Bound, size: numb
   if (budget === null) return true
   const left = budget - spent - reserved
   if (reserved > 0) return left >= size
-  // Without other reservations, `bound.alone` suffices, or any remaining credits if the price is also unknown.
+  // With no other reservations, `bound.alone` is enough. If the price is unknown too, any credits left are enough.
   return left >= bound.alone || (bound.unseen && left > 0)
 }
 
-/** Returns the expected external spend per call. For a call sent alone, the lower of both windows' values is used. */
+/** Returns the expected external spend per call. For a call sent alone, the lower value of the two windows is used. */
 function externalPerCall({ external: { now, last } }: Account, alone: boolean): number {
   return alone ? Math.min(now, last ?? now) : Math.max(now, last ?? 0)
 }
@@ -351,7 +351,7 @@ function isProbeDue(account: Account, bound: number, rules: Rules): boolean {
   return hasRenewed(account, rules)
 }
 
-/** True if the plan was renewed after the last reported balance. Allows a few tries at first, then one per renewal. */
+/** True if the plan was renewed after the last reported balance. Allows a few calls at first, then one per renewal. */
 function hasRenewed({ seen, lastProbeAt, blindCalls }: Account, rules: Rules): boolean {
   const tried = blindCalls < constants.blindCalls ? 0 : (lastProbeAt ?? 0)
   const renewal = rules.renewalAfter(Math.max(seen?.at ?? 0, tried))
@@ -398,9 +398,9 @@ function takeFrom(budgets: Map<number, RunBudgetUse>, run: number, bound: number
   }
 }
 
-/** Sets the account's day and month to the values in the rules. */
+/** Advances the account to the day and the month in the rules. */
 function inPeriod(account: Account, { day, month }: Rules): Account {
-  // The day never moves back, because workers in different time zones would otherwise restart the same day.
+  // The day never moves back; otherwise, workers in different time zones would reset a day's spending.
   const newDay = account.day === null || day > account.day
   const newMonth = account.month === null || month > account.month
   return {
@@ -465,7 +465,7 @@ export function sortTasks(
 /** Credits are scarce if the balance above the floor covers fewer calls than this number. */
 const scarce = 1_000
 
-/** Returns the priorities for which credits are scarce. The caller then counts more urgent tasks elsewhere. */
+/** Returns the priorities for which credits are scarce. `countUrgent` then counts the more urgent tasks. */
 export function scarcePriorities(
   ready: readonly ReadyTask[],
   { books: { account, costs }, rules }: { books: Books; rules: Rules },

@@ -20,7 +20,7 @@ export interface Books {
   readonly stops: readonly string[]
 }
 
-// 9007199254740991 is `Number.MAX_SAFE_INTEGER`, which represents the lowest balance until a balance is reported.
+// Until a balance is reported, the lowest balance is 9007199254740991 (`Number.MAX_SAFE_INTEGER`).
 const accountColumns = sql`
   a.seq, a.used_total as "usedTotal",
   case when a.obs_seq is not null then jsonb_build_object(

@@ -44,7 +44,7 @@ interface LeaseOptions {
 
 const together = 100
 
-/** A worker's lease, which protects the worker's calls until the database's or this machine's clocks pass its end. */
+/** A lease protects a worker's calls until it expires on the database's clock or on a clock of this machine. */
 export class Lease {
   readonly worker: number
   /** Fingerprint of the key in use. The next heartbeat stores any change. */
@@ -134,7 +134,7 @@ export class Lease {
     for (const { mark } of forgotten) givenUp.delete(mark)
   }
 
-  /** Counts calls in flight, except those given up. If an idle worker has such calls, the database was restored. */
+  /** Counts calls in flight that were not given up. If an idle worker has such calls, the database was restored. */
   async countOpen(givenUp: ReadonlySet<string>): Promise<number> {
     const { calls } = await this.#inFlight()
       .select(({ fn }) => fn.countAll<number>().as('calls'))
@@ -166,7 +166,7 @@ function readClocks(): Clocks {
   return { steady: performance.now(), wall: Date.now() }
 }
 
-/** Returns the earliest possible end of a lease requested at `asked`. The database may start the lease later. */
+/** Returns the earliest time at which a lease requested at `asked` can end. The database may start the lease later. */
 export function termOf(asked: Clocks, leaseMs: number): Clocks {
   return { steady: asked.steady + leaseMs, wall: asked.wall + leaseMs }
 }
@@ -177,7 +177,7 @@ export function coversCall(term: Clocks, now: Clocks, callMs: number): boolean {
 }
 
 export const beats = 6
-/** Number of heartbeats for which other workers' calls are kept after an outage that lasted longer than this. */
+/** After an outage of more than this many heartbeats, other workers' calls are kept for as many heartbeats. */
 const sparedBeats = 2
 
 /** Returns the time until which no worker is reaped: an outage that delayed our heartbeat may delay others too. */

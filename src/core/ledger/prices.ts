@@ -46,7 +46,7 @@ export function higher(a: Peak, b: Peak): Peak {
 
 export type Costs = ReadonlyMap<string, Cost>
 
-/** Costs from one batch of calls, in one price class. */
+/** Costs of calls in one batch that have the same price class. */
 export interface ReportedCosts extends Peak {
   readonly class: string
   readonly cheapest: number
@@ -54,7 +54,7 @@ export interface ReportedCosts extends Peak {
   readonly tried: boolean
 }
 
-/** Upper bounds on the cost of a call that is sent `alone`, or `among` other calls. */
+/** Upper bounds on a call's cost if the call is sent `alone` or `among` other calls. */
 export type Bound = ReturnType<typeof boundOf>
 
 /** Bounds a call's cost. In a new class, the bound is twice the highest cost of all classes. */

@@ -75,7 +75,7 @@ export interface Reserved {
   /** Tasks that no longer need a call: answered, reused, cancelled or unaffordable. */
   readonly gone: readonly number[]
   readonly reused: number
-  /** Tasks that are not due yet, or whose query has a call in flight. */
+  /** Tasks that are not due yet or must wait for a call for the same query. */
   readonly later: readonly number[]
   readonly deferral: Deferral | { readonly kind: 'no_lease' }
   /** Number of calls that the balance allows, or null if unknown. */
@@ -86,7 +86,7 @@ export interface Reserved {
 export function expectForward({ begun }: Pick<Spender, 'begun'>, { account }: Books): void {
   if (account.seq < begun.seq) {
     throw setBack(
-      `the ledger shows ${account.seq} started calls, but showed ${begun.seq} a moment ago`,
+      `the number of started calls in the ledger fell from ${begun.seq} to ${account.seq}`,
     )
   }
   begun.seq = account.seq
@@ -155,15 +155,15 @@ export interface Spender
   readonly api: string
   readonly dayOf: (time: number) => { day: string; ends: number }
   readonly monthOf: (time: number) => { month: string; ends: number }
-  /** Marks of calls with an unconfirmed reservation. Such calls are never sent, even if the reservation was written. */
+  /** Marks of calls without a confirmed reservation, which are never sent even if the reservation was written. */
   readonly givenUp: Set<string>
-  /** Number of calls started by the account, as last read. The number never decreases. */
+  /** Last known number of calls that the account has started. The number never decreases. */
   readonly begun: { seq: number }
 }
 
 type DecidedAdmission = ReturnType<typeof decideAdmission>
 
-/** A reservation: the rows to write, and the row versions that the decision is based on. */
+/** A reservation, with the rows to write and the row versions on which the decision is based. */
 export type Reservation = NonNullable<ReturnType<typeof reservationOf>>
 
 export function reservationOf(spender: Spender, decision: DecidedAdmission) {
@@ -185,10 +185,10 @@ export function reservationOf(spender: Spender, decision: DecidedAdmission) {
     /** False for a test account, because it has no floor. */
     counts: decision.rules.counts,
     most_in_flight: decision.rules.mostInFlight,
-    /** Credits that are expected to leave the balance unbilled, per call in flight. */
+    /** Expected external spend per call in flight, in credits. */
     external: admission.external,
     version: books.version,
-    /** True if no other worker can invalidate the decision while the balance suffices. */
+    /** True if other workers cannot invalidate the decision as long as the balance suffices. */
     steady: stops.length === 0 && cleared.length === 0 && isSteady(decision),
     state: stateOf(admission.account),
     stops,
@@ -203,7 +203,7 @@ export function reservationOf(spender: Spender, decision: DecidedAdmission) {
   }
 }
 
-/** Returns tasks that end without an answer, because they need a call and their runs have no budget left. */
+/** Returns the tasks that end without an answer because their runs have no budget left for a call. */
 function unaffordable({
   admission,
   sorted,
@@ -282,7 +282,7 @@ function basisOf({ admission, found, budgets, sorted }: DecidedAdmission) {
   }
 }
 
-/** True if no other purchase or settlement can affect the decision: all requests are granted, and nothing is scarce. */
+/** True if nothing is refused or scarce, so that no other purchase or settlement affects the decision. */
 function isSteady({ admission, books, rules }: DecidedAdmission): boolean {
   const { grants, deferral, spentRuns } = admission
   const { account, costs } = books

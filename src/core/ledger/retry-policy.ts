@@ -10,7 +10,7 @@ export interface Tries {
   readonly deaths: number
 }
 
-/** A finished call's effect on its task. */
+/** Effect of a finished call on its task. */
 export type Effect =
   | { readonly kind: 'answered' }
   /** The task is retried until no tries are left. */
@@ -25,7 +25,7 @@ export type Effect =
     }
   /** The task has failed and is not retried. */
   | { readonly kind: 'fail'; readonly code: string; readonly message: string }
-  /** The try does not count, because all workers are stopped or nothing was sent. */
+  /** The attempt is not counted, because all workers are stopped or no request was sent. */
   | { readonly kind: 'keep'; readonly waitMs: number | null }
 
 /** A task's new values, by column name. */

@@ -36,7 +36,7 @@ export type CallEnding =
       /** True if the answer reported a balance but no price. The settlement then estimates the price. */
       readonly unbilled?: true
     }
-  /** The call may have been charged, so its credits stay reserved. */
+  /** The credits stay reserved, because the call may have been charged. */
   | { readonly kind: 'unknown' }
   /** The call was definitely not sent. */
   | { readonly kind: 'unsent' }
@@ -61,7 +61,7 @@ function noChange() {
     in_flight: 0,
     uncertain: 0,
     used: 0,
-    /** Credits added to both the day's and the month's total. */
+    /** Credits added to the daily and the monthly total. */
     day_spent: 0,
     newest: null as NewestBalance | null,
     least: null as number | null,
@@ -91,7 +91,7 @@ export interface SlowDown {
   readonly started_at_ms: number
   /** Longest wait requested by a reply, or null if no reply requested a wait. */
   readonly wait_ms: number | null
-  /** True if a reply did not specify a wait time, so our own backoff also applies. */
+  /** True if our own backoff also applies, because a reply specified no wait time. */
   readonly unnamed: boolean
 }
 
@@ -322,7 +322,7 @@ export interface Entry {
 
 export interface SettlementRules {
   readonly account: number
-  /** Fingerprint of the key in use, which changes when the key file is replaced. */
+  /** Fingerprint of the current key. Replacing the key file changes this value. */
   key: string
   readonly floor: number
   readonly rebuy: boolean
@@ -334,11 +334,11 @@ export type SettledCall = Awaited<ReturnType<typeof settleOnce>>['recorded'][num
 export interface Matched {
   readonly entry: Entry
   readonly call: OpenCall
-  /** Estimated cost, if the answer reported none. */
+  /** Estimated cost, if the answer reported no cost. */
   readonly estimate?: number
 }
 
-/** Matches entries to the call rows. `matched` contains only new information, once per call. */
+/** Matches entries to the call rows. `matched` contains at most one new entry for each call. */
 export function matchEntries(entries: readonly Entry[], calls: readonly OpenCall[]) {
   const rows = new Map(calls.map((row) => [row.id, row]))
   const known = entries.flatMap((entry): Matched[] => {
@@ -410,7 +410,7 @@ function signalsOf({ signal, answer }: Entry, call: OpenCall, key: string): Sign
   return [{ kind: 'slow_down', startedAt, waitMs: signal.waitMs }]
 }
 
-/** Next state of a task, and the version of the row that was judged. */
+/** Next state of a task, with the row version on which the decision is based. */
 interface Judged extends ChangedTask {
   readonly version: string
 }
@@ -426,7 +426,7 @@ export function judgeTasks(matched: readonly Matched[], patience: Patience): Map
   return changes
 }
 
-/** A settlement: the rows to write, and the row versions that they are based on. */
+/** Rows that a settlement writes, with the row versions on which they are based. */
 export type Settlement = ReturnType<typeof settlementOf>
 
 export function settlementOf(
@@ -453,7 +453,7 @@ export function settlementOf(
 }
 
 /**
- * Returns a call's new row together with the old row. If the stored row differs, the settlement is computed again.
+ * Returns a call's old and new rows. If the stored row is not the old row, the settlement is computed again.
  * Nulls are omitted to save parsing in Postgres; most calls have no error, so their error fields are null.
  */
 function callRow({ entry, call, estimate }: Matched) {
@@ -499,7 +499,7 @@ function runChanges(matched: readonly Matched[]) {
   return [...sums.values()]
 }
 
-/** Returns the stops that a batch's replies cause. The statement that stores new stops also lifts old stops. */
+/** Returns the stops caused by the replies in a batch. The statement that stores new stops also lifts old stops. */
 function stopsOf(matched: readonly Matched[]): { reason: string; detail: string }[] {
   const first = (wanted: (signal: Entry['signal']) => boolean) =>
     matched.find(({ entry }) => wanted(entry.signal))?.entry

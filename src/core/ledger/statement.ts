@@ -15,7 +15,7 @@ interface StatementOrder {
 
 type Grouping = 'day' | 'list' | 'run'
 
-/** Total balance changes in one group. `opening` and `closing` are set if the group is a period. */
+/** Sums of the balance changes in one group. `opening` and `closing` are set only for periods. */
 export interface StatementRow {
   readonly account: string
   readonly origin: string
@@ -48,7 +48,7 @@ type WrittenEvent = Omit<StatementEvent, 'after' | 'at'> & {
 
 const unexplained = sql<boolean>`kind in ('perhaps_ours', 'others', 'top_up')`
 
-/** Reads sums and events, oldest first, with one SQL statement, because both need all paid calls of the account. */
+/** Reads sums and events, oldest first. A single SQL statement reads both, because both need all paid calls. */
 export async function readStatement(db: Database, order: StatementOrder, by: Grouping) {
   const { rows } = await sql<{
     sums: readonly StatementRow[]
@@ -124,7 +124,7 @@ function chosen({ account, since, until, zone }: StatementOrder) {
     and (${until}::date is null or at < ${until}::date::timestamp at time zone ${zone}::text)`
 }
 
-/** Stores lines that can no longer change. Does nothing if another transaction changes a call in these lines. */
+/** Stores lines that can no longer change. Stores nothing if another transaction changes one of their calls. */
 export async function storeStatement(db: Database): Promise<void> {
   try {
     await db

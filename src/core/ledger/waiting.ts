@@ -128,7 +128,7 @@ export async function takeTurn(
   return rows.length > 0
 }
 
-/** Stores how long the API repeats answers for an idempotency key, or null if it repeats no answers. */
+/** Stores the period for which the API repeats an answer, or null if the API never repeats answers. */
 export async function saveReplay(
   db: Database,
   account: number,
@@ -180,7 +180,7 @@ interface WaitingOrder {
   readonly api: string
 }
 
-// A list's spending is computed as the sum over its runs.
+// Computes a list's spending by adding up its runs.
 const listBudget = sql`
   case when l.budget is not null then (
     select json_build_object(
@@ -209,7 +209,7 @@ const isBusy = sql<boolean>`(
   or ${mayBeAnswered}
 )`
 
-/** One row per existing task, or a single row if there are no tasks. */
+/** One row per existing task, or one row with a null id if there are no tasks. */
 type WaitingRow = { readonly lease_live: boolean } & (WaitingTask | { readonly id: null })
 
 /** Reads the lease and the tasks to buy in one statement, so that both are consistent without locks. */

@@ -89,7 +89,7 @@ export function scoreColumns(rows: readonly (readonly string[])[], width: number
 /** A plausible query column has a score above this value. */
 export const leastScore = 0.1
 
-/** Rates how much cells resemble queries, which usually differ from each other and often have several words. */
+/** Rates how similar cells are to queries, which usually differ from each other and often have several words. */
 function scoreOf(cells: readonly string[]): number {
   const filled = cells.map((cell) => cell.trim()).filter((cell) => cell !== '' && !isGap(cell))
   const texts = filled.filter((cell) => !isOther(cell))

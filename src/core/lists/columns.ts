@@ -91,7 +91,7 @@ export function plainColumns(query: number, width: number): Columns {
   return { ...columnsOf(query, [], []), width }
 }
 
-/** True for the title of a block of related queries. The second cell may be the heading of a column of numbers. */
+/** True for the title row of a block of related queries. The second cell may be the heading of a number column. */
 export function isTitle(cells: readonly string[]): boolean {
   return (
     cells.length <= 2 && blockTitles.has(plainName(cells[0] ?? '')) && !/\d/.test(cells[1] ?? '')
@@ -129,7 +129,7 @@ export interface ListColumn {
   readonly role: OtherRole
   readonly index: number
   readonly several: boolean
-  /** True for a tool's column, which may have invalid numbers, but no unknown languages or countries. */
+  /** True for a tool's column, where invalid numbers are allowed, but not unknown languages or countries. */
   readonly tool?: boolean
   /** True if the user specified the meaning of the column. */
   readonly asked?: boolean
@@ -142,7 +142,7 @@ export interface Mapping {
   readonly role: OtherRole | null
 }
 
-// The regular expressions that match names take quadratic time.
+// Maximum length of a name, because matching takes quadratic time.
 const longestName = 300
 
 // Names of the query column in exports from keyword tools, search consoles and advertising accounts, by language.

@@ -29,7 +29,7 @@ interface Choice {
 
 type Wanted = ReadOptions & { readonly shown: string }
 
-/** Rejects an ambiguous list instead of guessing. The first of the candidates is the chosen query column. */
+/** Rejects an ambiguous list instead of guessing. The first candidate is the chosen query column. */
 export function findDialect(head: Buffer, shown: string, options: ReadOptions) {
   const trials = wantedDelimiters(options.delimiter).map((delimiter) =>
     tryOut(head, delimiter, options),
@@ -93,7 +93,7 @@ function severalDelimiters(place: string, ...trials: readonly Trial[]): Misuse {
   return new Misuse(`${place}: ${signs} are both possible delimiters; choose one with --delimiter`)
 }
 
-/** Rejects a list with a single header cell if a delimiter would split the rows below it. */
+/** Rejects a header with one cell if a delimiter would split the rows below the header. */
 function singleColumn(header: HeaderRow, trials: readonly Trial[], wanted: Wanted): Choice {
   if (wanted.delimiter !== undefined) return header
   const { line } = header.row
@@ -107,7 +107,7 @@ function singleColumn(header: HeaderRow, trials: readonly Trial[], wanted: Wante
   )
 }
 
-/** Returns the trial without a delimiter. If there is none, returns the trial with the user's delimiter. */
+/** Returns the trial that uses no delimiter, or else the trial with the user's delimiter. */
 function tryNone(trials: readonly Trial[]): Trial {
   const trial = trials.find(({ delimiter }) => delimiter === null) ?? trials[0]
   if (trial === undefined) throw new Error('expected a trial, got none')
@@ -193,7 +193,7 @@ interface Place {
   readonly trial: Trial
   readonly at: number
   readonly row: TrialRow
-  /** Number of cells in each line above the row, up to the last filled cell. */
+  /** For each line above the row, the number of cells up to the last filled cell. */
   readonly above: readonly number[]
 }
 
@@ -217,7 +217,7 @@ function candidateAt(place: Place, { shown, column, delimiter }: Wanted) {
   const { cells } = row
   const number = columnNumber(column)
   const named = column !== undefined && number === undefined
-  // With --delimiter none, each line is a query, including the lines above the supposed header.
+  // With --delimiter none, every line is a query, so a line below other lines is not a header.
   const none = trial.delimiter === null && delimiter !== undefined
   if (none && !named && above.length > 0) return undefined
   if (column === undefined && isTitle(cells)) return titleAt(place)
@@ -238,7 +238,7 @@ function candidateAt(place: Place, { shown, column, delimiter }: Wanted) {
   const fit = fitOf(trial, at, columns.width)
   // If a row were read as the header, the row and the lines above it would be lost.
   const clear = named || isClear(place, { fit, numbered: number !== undefined })
-  // If the column is given by number, a record among rows of the same width is a data row, not the header.
+  // If the column is given by number, a record below equally wide lines is a data row, not the header.
   const among =
     above.some((width) => width > 1 && width >= filledWidth(cells)) &&
     !isClear(place, { fit, numbered: true })
@@ -297,7 +297,7 @@ function startsNumbers(trial: Trial, at: number, index: number): boolean {
 
 const code = /^[a-z]{2}$/
 
-/** True if a record contains a figure, a code above other codes, or a cell that a later row repeats. */
+/** True if a record has a figure, a code in a column of codes, or a cell that recurs in a later row. */
 function isClearlyRow(trial: Trial, at: number): boolean {
   const [first = [], ...rows] = rowsFrom(trial, at)
   if (first.some((_, index) => startsNumbers(trial, at, index))) return false
@@ -327,7 +327,7 @@ function refuseNames(trial: Trial, shown: string, number: number): void {
   )
 }
 
-/** True if most rows repeat the supposed column name, such as "q", which is then only a label. */
+/** True if most rows repeat the supposed column name, such as "q", so it is a label, not a header. */
 function comesAgain({ rows }: Trial, at: number, reading: ReturnType<typeof readHeader>): boolean {
   if (reading.kind !== 'columns') return false
   const header = rows[at]?.cells ?? []
@@ -342,7 +342,7 @@ function looksLikeHeader(trial: Trial, at: number): boolean {
   const cells = rows[at]?.cells ?? []
   const reading = readHeader(cells, undefined)
   if (reading.kind !== 'none' && !comesAgain(trial, at, reading)) return true
-  // With the wrong delimiter, a row of figures may look like a single number.
+  // If the delimiter is wrong, a row of numbers may look like a single number.
   if (cells.length < 2) return false
   const block = rows.slice(
     rows.findLastIndex(({ begins }, index) => begins && index <= at),
@@ -426,7 +426,7 @@ function isProse(rows: readonly (readonly string[])[]): boolean {
   return rows.every((cells) => cells.slice(1).every((cell) => cell.startsWith(' ')))
 }
 
-/** True if the delimiter splits this share of the rows into equally many cells, and is not just punctuation. */
+/** True if the delimiter splits this share of the rows into the same number of cells, and is not just punctuation. */
 export function divides({ delimiter, rows }: Trial, share = 0.5): boolean {
   const width = widthOf(rows)
   if (delimiter === null || width < 2) return false

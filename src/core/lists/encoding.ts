@@ -55,7 +55,7 @@ function isUtf32(head: Buffer): boolean {
   return groups > 1 && Math.max(little.length, big.length) > groups * 0.9
 }
 
-/** True for UTF-8 with invalid bytes. Other encodings rarely produce UTF-8 sequences. One bad byte is tolerated. */
+/** True for UTF-8 with invalid bytes, of which one is always allowed. Other encodings rarely produce UTF-8 sequences. */
 function isBrokenUtf8(head: Buffer): boolean {
   let good = 0
   let bad = 0

@@ -19,7 +19,7 @@ interface FileArguments {
   readonly as?: string | undefined
 }
 
-/** Resolves names to files, in order and without repetition. `skipped` contains the files that are not lists. */
+/** Resolves names to files, in order and without duplicates. `skipped` contains the files that are not lists. */
 export function findFiles({ args, folder, config, as }: FileArguments) {
   const paths = new Map<string | null, string>()
   const skipped: string[] = []
@@ -32,7 +32,7 @@ export function findFiles({ args, folder, config, as }: FileArguments) {
   const [first] = skipped
   if (paths.size === 0 && first !== undefined) {
     const why = first.endsWith(rejectsEnding)
-      ? 'rejected lines; correct them in the list itself'
+      ? 'rejected lines; correct the lines in the original list'
       : 'settings; choose a list of queries'
     throw new Misuse(`expected a list of queries, got ${first}, which contains ${why}`)
   }

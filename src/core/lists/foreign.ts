@@ -6,7 +6,7 @@ import { otherThings } from './column-score.ts'
 import type { ReadOptions } from './options.ts'
 import { isBroken } from './values.ts'
 
-/** A text has this format if its `first` line, `any` line or `most` lines (60 percent) match. */
+/** Patterns for the first line, any line or most lines (60 percent) of a text in this format. */
 interface Format {
   readonly name: string
   readonly first?: RegExp
@@ -180,13 +180,13 @@ function isTitled(first: string, rest: readonly string[]): boolean {
   return isName(first) && !rest.some(isName)
 }
 
-/** Counts the line as one cell if a blank follows any separator, because the separator is then punctuation. */
+/** Counts the cells in a line. A separator followed by a blank is punctuation, so the line is then one cell. */
 function cellsOf(line: string, sign: string): number {
   const cells = line.split(sign)
   return cells.slice(1).every((cell) => /^\S/.test(cell)) ? cells.length : 1
 }
 
-/** Counts the cells of a row that is quoted as a whole. */
+/** Counts the cells of a row that is enclosed in quotes. */
 function cellsInQuotes(line: string, sign: string): number {
   return cellsOf(/^"([^"]*)"$/.exec(line.trim())?.[1] ?? '', sign)
 }

@@ -42,7 +42,7 @@ export async function odsSheets(archive: Archive): Promise<readonly Sheet[]> {
   return sheets
 }
 
-/** Maximum repeat count of a row or cell, except blanks, which fill the rest of a sheet. */
+/** Maximum repeat count for non-blank rows and cells. Blanks may fill the rest of the sheet. */
 const mostRepeats = 10_000
 
 class RowReader implements XmlReader {
@@ -56,7 +56,7 @@ class RowReader implements XmlReader {
   #cells: (string | undefined)[] = []
   #column = 0
   #cell: Attributes | null = null
-  /** Depth inside the cell. Paragraphs in comments and shapes are nested more deeply than the cell's text. */
+  /** Nesting depth inside the cell. Paragraphs in comments and shapes are deeper than the cell's text. */
   #level = 0
   #inText = false
   #text = ''

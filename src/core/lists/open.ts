@@ -155,7 +155,7 @@ function wrappingOf(head: Buffer, shown: string): 'none' | 'gzip' | 'zip' {
 interface Table {
   readonly name: string
   readonly hidden: boolean
-  /** Kind of the table according to its name. If the kind is unknown, the contents are examined. */
+  /** Kind of table, as indicated by its name. If the kind is unknown, the contents are examined. */
   readonly kind: 'list' | 'document' | 'unknown'
   readonly chunks: () => AsyncGenerator<Buffer>
   readonly hiddenRows?: ReadonlySet<number>
@@ -199,7 +199,7 @@ async function chooseTables(
   const unknown = visible.filter(({ kind }) => kind === 'unknown')
   const others = await judgeAll(unknown, choice)
   const [list, another] = lists
-  // The only list is not judged here, because flags may be needed to read it.
+  // A single list is not judged here, because reading it may require flags.
   if (others.length === 0 && list !== undefined && another === undefined) return [list]
   const [first, ...more] = [...(await judgeAll(lists, choice)), ...others]
   if (first === undefined) throw noTable(tables, shown, 'a table with a query column')
@@ -303,7 +303,7 @@ const otherTables: ReadonlySet<string> = new Set(
 const summaries =
   /^(?:summary|pivot|overview|totals?|dashboard|statistics|zusammenfassung|übersicht|résumé|resumen|riepilogo|resumo|samenvatting|podsumowanie|сводка|итоги|概要|集計|汇总|요약)(?![\p{L}\p{M}])/iu
 
-/** Returns the cells of a table's first row. Returns null if no column may contain queries. */
+/** Returns the cells of a table's first row. Returns null if no column can contain queries. */
 async function beginningOf(
   { head, whole }: { readonly head: Buffer; readonly whole: boolean },
   { name, kind }: Table,

@@ -46,11 +46,11 @@ export interface ReadOptions extends Omit<Agreed, 'header' | 'matchTypes'> {
   readonly header?: boolean | undefined
   readonly matchTypes: 'keep' | 'strip'
   readonly defaults: Defaults
-  /** Number of the first line, if it is not 1. */
+  /** Line number of the first line, if not 1. */
   readonly firstLine?: number | undefined
 }
 
-/** Values for every row, overriding all columns except tags. A query is repeated for each value of a parameter. */
+/** Values for all rows, which override all columns except tags. A query is repeated for each value of a parameter. */
 export type Defaults = ReturnType<typeof readDefaults>
 
 /** Returns the flags to store for the next nightly run; null if no flags were typed. */

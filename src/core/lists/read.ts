@@ -32,7 +32,7 @@ export type Heading = Awaited<ReturnType<typeof openList>>['heading']
 
 const headSize = 256 * 1024
 
-/** Rejects a list with an ambiguous beginning before the rest of the list is read. */
+/** Opens a list, and rejects it before reading the rest if its beginning is ambiguous. */
 export async function openList(source: Source, typed: ReadOptions, known?: ColumnFindings) {
   const options = { ...typed, firstLine: source.firstLine }
   const { head, whole, all } = await peek(source.chunks, headSize)
@@ -74,7 +74,7 @@ export async function openList(source: Source, typed: ReadOptions, known?: Colum
       ...contentNotice(rows, dialect),
     ],
     pieces: readAll(source, decode(all, encoding, source), reader),
-    /** Call after the last piece. Returns findings with which the list must be read again, or null. */
+    /** Call after the last piece. If the list must be read again, returns the new findings; otherwise null. */
     again: () => {
       const last = reader.survey.verdict()
       return sameFindings(verdict, last) ? null : last
@@ -82,7 +82,7 @@ export async function openList(source: Source, typed: ReadOptions, known?: Colum
   }
 }
 
-/** Score that columns of labels ("high", "low") do not exceed. */
+/** Highest score that a column of labels ("high", "low") can have. */
 const likelyScore = 0.6
 
 function contentNotice(
@@ -236,7 +236,7 @@ interface Header {
   readonly columns: Columns
 }
 
-/** Kind of a record: a row, a header with these columns, or ambiguous. */
+/** Kind of a record: a row, an ambiguous record, or a header with these columns. */
 type RowOrHeader = 'row' | 'either' | Columns
 
 const mark = 0xfeff

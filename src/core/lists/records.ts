@@ -23,7 +23,7 @@ interface Records {
 // Maximum row length in bytes, longer than any row in a real export.
 const longestRecord = 1024 * 1024
 
-/** Delimiter for "one query per line": a character that never occurs in a list. */
+/** Delimiter used if each line is one query: a character that never occurs in a list. */
 const noDelimiter = '\u001f'
 
 const mark = Buffer.from('\ufeff')
@@ -36,7 +36,7 @@ export class Cutter {
   readonly #trims: boolean
   readonly #shown: string
   #rest: Buffer = Buffer.alloc(0)
-  /** Number of bytes after which an unfinished quoted cell is parsed again; it doubles with each attempt. */
+  /** Number of bytes after which an unfinished quoted cell is parsed again. The number doubles with each attempt. */
   #patience = 0
   #line: number
 
@@ -71,7 +71,7 @@ export class Cutter {
     while (at < bytes.length) {
       at = this.#cutUnquoted(bytes, at, found)
       if (at === bytes.length) return at
-      // After an error, records are read one by one, because the library would start again after each ambiguous line.
+      // After an error, records are read one at a time, because the library would restart after each ambiguous line.
       isValid &&= this.#cutQuoted(bytes, at, found)
       if (isValid) return bytes.length
       const record = this.#recordAt(bytes, at)
@@ -199,7 +199,7 @@ function parseQuoted(bytes: Buffer, delimiter: string): readonly CutRecord[] | n
     parse(bytes, {
       delimiter,
       relax_column_count: true,
-      // The parser checks every character for each record delimiter, so only delimiters that may occur are passed.
+      // The parser compares each character with every record delimiter, so only those that may occur are passed.
       record_delimiter: bytes.includes(cr) ? ['\r\n', '\n', '\r'] : ['\n'],
       on_record: (cells: string[], { bytes: end }) => {
         found.push({ cells, end })

@@ -67,15 +67,14 @@ const total = new RegExp(`^(?:${totals})\\s?(?:[:：]| - |$)`, 'iu')
 // Most queries start with a different letter, so comparing one letter usually avoids the slow pattern match.
 const firstLetters = new Set(totals.split('|').map((word) => word.slice(0, 1)))
 
-// Labels of the last line in a spreadsheet pivot table. In a list with one column, other words for totals may be
-// queries.
+// Labels of the last line in a spreadsheet pivot table. In a list with one column, a plain "total" may be a query.
 const grandTotals = new Set(
   'Grand Total|Gesamtergebnis|Total général|Total general|Totale complessivo|Total Geral|Eindtotaal|Suma końcowa|Общий итог|総計|总计|總計|총합계'.split(
     '|',
   ),
 )
 
-/** A single lower-case word does not mark a total line. */
+/** Detects total lines. A single lower-case word does not count. */
 function isTotal(text: string, columns: Columns, cells: readonly string[]): boolean {
   if (grandTotals.has(text)) return true
   if (columns.width === 1 || !firstLetters.has(text.slice(0, 1).toLowerCase())) return false
@@ -200,7 +199,7 @@ function queryOf(
   return { line, id: queryIdBytes(key), key, query, ...about, given }
 }
 
-/** Allows blank extra cells, and missing cells after the last request parameter. */
+/** Extra cells must be blank; cells after the last request parameter may be missing. */
 function raggedness(cells: readonly string[], columns: Columns): string | undefined {
   if (cells.length >= columns.needed && isBlank(cells.slice(columns.width))) return undefined
   const counted = cells.length === 1 ? '1 cell' : `${cells.length} cells`
@@ -215,10 +214,10 @@ export function contentOf(text: string): string {
 type RequestRole = (typeof requestRoles)[number]
 type Requested = Omit<Query, 'q'> & { readonly tail: string }
 
-// More combinations of places, languages and devices than most lists have.
+// Most lists have fewer combinations of places, languages and devices.
 const mostRequests = 10_000
 
-// A line that yields more queries than this must be a mistake. All queries from one line are in memory at once.
+// Maximum number of queries from one line. More must be a mistake, and all of them would be in memory at once.
 const mostOfOne = 20_000
 
 /** Reads the request parameters of rows. If a parameter has several values, the query is repeated for each value. */

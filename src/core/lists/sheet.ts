@@ -17,7 +17,7 @@ export async function parseWhole(archive: Archive, part: string, reader: XmlRead
   for await (const _ of parsed(archive, part, reader)) continue
 }
 
-/** Yields after each piece, so that the caller can take the results. */
+/** Yields after each piece, so that the caller can collect the results. */
 async function* parsed(
   archive: Archive,
   part: string,

@@ -75,7 +75,7 @@ function spelled({ ignored, decimals }: ColumnFindings): string {
   return JSON.stringify([[...ignored.keys()], [...decimals].filter(([at]) => !ignored.has(at))])
 }
 
-/** Expected contents of columns, by role. Examined columns with other roles hold numbers. */
+/** Expected contents of columns, by role. All other examined columns contain numbers. */
 const contents: Partial<Record<ListColumn['role'], Content>> = {
   priority: { kind: 'priority from 1 to 9', fits: (cell) => checkPriority(cell).ok },
   every: { kind: 'known interval', fits: (cell) => checkEvery(cell).ok },
@@ -111,7 +111,7 @@ const worthSaying = new Set(
   ),
 )
 
-/** Mentions each ignored column that the user may expect to be read. */
+/** Returns notices about ignored columns that the user may want to use. */
 export function noticesOf({ header, columns }: Dialect, { ignored }: ColumnFindings): string[] {
   const left = [...ignored].map(([index, why]) => {
     const name = header[index] ?? String(index + 1)

@@ -12,13 +12,13 @@ export interface Source {
   readonly file?: string
   readonly sheet?: string
   readonly chunks: AsyncIterable<Buffer>
-  /** Number of the first line, if it is not 1. */
+  /** Line number of the first line, if not 1. */
   readonly firstLine?: number
   /** Throws if the file has changed since reading started. */
   readonly check: () => Promise<void>
   readonly close: () => Promise<void>
   readonly notices?: readonly string[]
-  /** Numbers of the hidden rows among the spreadsheet rows read so far. */
+  /** Row numbers of the hidden spreadsheet rows read so far. */
   readonly hiddenRows?: ReadonlySet<number> | undefined
 }
 
@@ -41,7 +41,7 @@ export async function openFile(path: string, shown: string): Promise<Source> {
       const after = await handle.stat()
       if (after.size === before.size && after.mtimeMs === before.mtimeMs) return
       throw new Misuse(
-        `${shown} changed while it was being read; nothing was queued: run the command again`,
+        `${shown} changed while it was being read, so nothing was queued; run the command again`,
       )
     }
     return { shown, chunks: chunksOf(handle, shown), check, close: () => handle.close() }

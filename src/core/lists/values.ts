@@ -35,7 +35,7 @@ export function isBlank(cells: readonly string[]): boolean {
 /** Spec gap 4.1: the API documents no maximum length of a query. */
 const longestText = 2048
 
-// Common servers and the bundled service accept up to 16 KB, including the longest place.
+// Common servers and the bundled service accept 16 KB, which leaves room for the longest place.
 const longestSent = 14_000
 
 const longestName = 200
@@ -71,7 +71,7 @@ export function checkText(given: string, formulas: 'keep' | 'refuse' = 'refuse')
   // Advertising reports use two dashes for a missing value.
   if (text === '' || text === '--') return bad('no query')
   if (text.length > longestText) return bad(`query longer than ${longestText} characters`)
-  // A Chinese character takes nine characters in a URL.
+  // A Chinese character becomes nine characters in a URL.
   if (text.length * 9 > longestSent && sentLength(text) > longestSent) {
     return bad(`query longer than ${longestSent} characters when URL-encoded`)
   }
@@ -147,7 +147,7 @@ const deviceWords: Readonly<Record<Device, string>> = {
   tablet: 'tablets,tablets with full browsers',
 }
 
-// The words "high", "medium" and "low" stand for the middle of the first, second and last third of the priorities.
+// "high", "medium" and "low" are the middle of the first, second and last third of the priority range.
 const priorityWords: ReadonlyMap<string, number> = new Map([
   ['highest', priorities.first],
   ['high', 2],
@@ -269,7 +269,7 @@ export class NumberStyle {
     else this.#grouped[sign]++
   }
 
-  /** Returns null if the column mixes two formats, or if numbers such as 1.200 remain ambiguous. */
+  /** Returns null if the column contains two formats, or if numbers such as 1.200 remain ambiguous. */
   decide(wanted: DecimalSign | undefined, delimiter: string | null): DecimalSign | null {
     if (wanted !== undefined) return wanted
     const { point, comma } = this.#certain
@@ -381,7 +381,7 @@ function* languageNames(): Generator<CodeName> {
   const kinds = [...codes.map((code) => [code, code] as const), ...languageKinds]
   yield ['tagalog', 'fil']
   yield* shownNames(kinds, { type: 'language', languageDisplay: 'standard' })
-  // The dialect style renames only variants: "American English" instead of "English (United States)".
+  // In dialect style, only variants differ: "American English" instead of "English (United States)".
   yield* shownNames(languageKinds, { type: 'language', languageDisplay: 'dialect' })
 }
 

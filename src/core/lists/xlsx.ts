@@ -36,7 +36,7 @@ async function sheetsOf(archive: Archive) {
   return sheets
 }
 
-/** Reads the shared texts, to which cells in all sheets refer by number. */
+/** Reads the shared texts. Cells in all sheets refer to them by number. */
 async function sharedTexts(archive: Archive): Promise<readonly string[]> {
   const part = 'xl/sharedStrings.xml'
   if (!archive.names.includes(part)) return []

@@ -75,7 +75,7 @@ async function entriesOf(zip: ZipFile, shown: string): Promise<ReadonlyMap<strin
   return entries
 }
 
-// Queries compress to a twentieth of their size at best, so a much higher ratio indicates a decompression bomb.
+// Queries compress by a factor of at most twenty, so a much higher factor indicates a decompression bomb.
 const mostSwelling = 250
 const allowed = 64 * 1024 * 1024
 

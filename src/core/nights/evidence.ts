@@ -1,4 +1,4 @@
-// Plausibility rules that measure how much a run's results changed, and find answers that can't belong to their query.
+// Plausibility rules that measure how much a run's results changed, and find answers that do not match their query.
 
 export interface RunAnswer {
   readonly search_id: number
@@ -29,11 +29,11 @@ export interface Doubt {
   readonly score: number
 }
 
-/** Minimum number of queries; pages shared by fewer queries prove little. */
+/** Minimum number of queries; pages shared by fewer queries are weak evidence. */
 const leastQueries = 5
 /** Minimum number of changed answers; fewer answers do not prove that an older day was copied. */
 const leastChanged = 8
-/** Minimum score of an answer that has almost nothing in common with the previous answer. */
+/** An answer with at least this score has almost nothing in common with the previous answer. */
 const allNew = 0.9
 
 export function scoreAnswers(answers: readonly RunAnswer[]) {
@@ -73,9 +73,9 @@ export function figuresOf(scored: readonly ScoredAnswer[]) {
 }
 
 /**
- * Finds answers that can't belong to their query, regardless of the run's other answers. Each of these answers shows
- * other queries' results and almost none of its own query's earlier results, or repeats a page in at least half of its
- * positions.
+ * Finds answers that can't belong to their query, regardless of the run's other answers: answers that show results of
+ * other queries and almost none of their own query's earlier results, and answers with repeated pages in at least half
+ * of their positions.
  */
 export function findDoubts(scored: readonly ScoredAnswer[]): readonly Doubt[] {
   return scored.flatMap(({ answer, turnover, sharers, repeats, belongsTo: owner }): Doubt[] => {
@@ -97,7 +97,7 @@ export function findDoubts(scored: readonly ScoredAnswer[]): readonly Doubt[] {
   })
 }
 
-/** True if the two previous answers were also rejected and show the same pages: a lasting change is not an error. */
+/** True for a lasting change: the two previous answers were also rejected, and show the same pages. */
 function isSettled({ pages, earlier }: RunAnswer): boolean {
   const last = earlier.slice(0, 2)
   return (
@@ -107,7 +107,7 @@ function isSettled({ pages, earlier }: RunAnswer): boolean {
 }
 
 /**
- * Total number of positions that the top ten pages moved, divided by the maximum. A missing page is treated as one
+ * Sum of the distances that the top ten pages moved, divided by the maximum. A missing page is treated as one
  * position below the last position that both answers cover. Returns null if one of the answers has no results.
  */
 function turnoverBetween(before: readonly number[] | undefined, now: readonly number[]) {
@@ -125,7 +125,7 @@ function turnoverBetween(before: readonly number[] | undefined, now: readonly nu
   return Math.min(1, moved / (places * (places + 1)))
 }
 
-/** Counts the distinct queries whose answers contain each page. Variants of a query, such as by device, count once. */
+/** Counts the distinct queries whose answers contain each page. Variants with the same text count only once. */
 function countHolders(answers: readonly RunAnswer[]) {
   const shown = new Map<string, Set<number>>()
   for (const { q, pages } of answers) {
@@ -140,7 +140,7 @@ function countHolders(answers: readonly RunAnswer[]) {
   return { holders, queries: shown.size }
 }
 
-/** Maps the first pages of a query's last trusted answer to its new answer, or to null if other queries share them. */
+/** Maps the first pages of a query's last trusted answer to its new answer; null if other queries share the pages. */
 function ownersOf(answers: readonly RunAnswer[]): ReadonlyMap<string, RunAnswer | null> {
   const owners = new Map<string, RunAnswer | null>()
   for (const answer of answers) {
@@ -178,7 +178,7 @@ function staleness(answers: readonly RunAnswer[]): number | null {
       days.set(day, sums)
     }
   }
-  // Two is added to the number of changed answers, because a few answers may match an earlier day by chance.
+  // Adds two to the number of changed answers, because a few answers may match an earlier day by chance.
   const shares = [...days.values()]
     .filter(({ changed }) => changed >= leastChanged)
     .map(({ changed, back }) => back / (changed + 2))

@@ -23,7 +23,7 @@ const archivedDays = all.selectFrom('archived_days').select('archived_days.run_d
 interface FinishOptions {
   readonly since?: string | undefined
   readonly report?: (day: string, left: number) => void
-  /** If the signal is aborted, no further day starts. */
+  /** If this signal is aborted, no more days are processed. */
   readonly signal?: AbortSignal
 }
 
@@ -59,7 +59,7 @@ export async function finishDays(
 /** Number of newest days with stored keyword tables. Keyword tables of older days are computed from the answers. */
 const keywordDays = 100
 
-/** Stores the keywords of finished days, newest first, if they are missing or based on an outdated domain file. */
+/** Stores missing keywords of finished days, and keywords based on an outdated domain file, newest days first. */
 async function keepKeywords(
   db: Database,
   { most, signal }: { readonly most: number; readonly signal: AbortSignal | undefined },
@@ -98,7 +98,7 @@ async function readKeywordDays(db: Database) {
 /** Stores a day's keywords. Returns false if the day changed, or if another process is storing the day. */
 async function storeKeywords(db: Database, finish: number, day: string): Promise<boolean> {
   const store = async (trx: Database) => {
-    // Changes to the day delete this row, so either they wait for this transaction or this transaction fails.
+    // Any change to the day deletes this row. With the lock, either the change waits or this transaction fails.
     const found = await trx
       .selectFrom('finished_days')
       .select('id')
@@ -120,7 +120,7 @@ const changedMeanwhile = ['40001', '40P01']
 
 class Changed extends Error {}
 
-/** Runs the function in one snapshot. Returns false if one of the given error codes shows that the data changed. */
+/** Runs the function in one snapshot. Returns false if an error with a given code shows that the data changed. */
 async function unlessChanged(
   db: Database,
   work: (trx: Database) => Promise<void>,
@@ -230,7 +230,7 @@ const sumsOfDay = [
   'find_strays',
 ]
 
-/** Reads the days without stored sums that precede the run dates of all unfinished runs. */
+/** Reads the days without stored sums that are earlier than all unfinished runs. */
 export async function readDaysToFinish(db: Database, since = '-infinity') {
   const days = await db
     .selectFrom('runs')
@@ -272,7 +272,7 @@ export async function anyUnfinished(db: Database): Promise<boolean> {
   return (await readDaysToFinish(db)).length + (await readKeywordDays(db)).missing.length > 0
 }
 
-/** Counts days without sums: unclaimed (open), claimed (begun), or delayed by unfinished runs (waiting). */
+/** Counts days without sums: not started (`open`), started (`begun`), or waiting for runs to end (`waiting`). */
 export async function readDaysLeft(db: Database, since = '-infinity') {
   const { begun, missing } = only(
     await readRows<{ begun: number; missing: number }>(db, 'days_left', { since }),

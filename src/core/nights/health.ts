@@ -30,7 +30,7 @@ export interface NightJudgement {
   readonly reasons: readonly string[]
   /** Anomalies that do not exclude any answers, one sentence for each anomaly. */
   readonly remarks: readonly string[]
-  /** Id of the first of three similar runs, if this run is the third and sets a new normal; otherwise null. */
+  /** If this is the third similar run and sets a new normal, the id of the first similar run; otherwise null. */
   readonly usualFrom: number | null
 }
 
@@ -83,7 +83,7 @@ export async function readNight(db: Database, run: number): Promise<JudgedNight>
   return only(await readRows<JudgedNight>(db, 'read_night', parameters))
 }
 
-/** Figures of up to fourteen earlier normal runs, newest first, but none from before the last new normal. */
+/** Figures of up to fourteen earlier normal runs since the last new normal, newest first. */
 export function usualNights(list: Expression<number>, run: Expression<number>) {
   return sql<NightFigures>`
     select ${figureColumns}
@@ -115,12 +115,12 @@ const figureColumns = sql`
   health.minutes, health.paused_minutes, health.workers, health.compared, health.turnover, health.turnover_newest,
   health.sameness, health.repeats, health.foreign_share, health.stale`
 
-// Runs that were cancelled or have no answers are not used to find normal or changed values.
+// Cancelled runs, and runs without answers, are not used to determine normal or changed values.
 const hasFigures = sql<boolean>`(usual.state = 'done' and health.answered + health.unreadable > 0)`
 
 export type NightsBefore = Awaited<ReturnType<typeof readNightsBefore>>
 
-/** Reads the usual runs before a run, and the two previous runs (usual or not), newest first. */
+/** Reads the usual runs that precede a run, and the two runs just before it, newest first. */
 export async function readNightsBefore(db: Database, { id, list }: EndedRun) {
   const { rows: usual } = await usualNights(
     sql<number>`${list}::bigint`,

@@ -97,7 +97,7 @@ function blameAnswers(odd: readonly Finding[], scored: readonly ScoredAnswer[]):
   })
 }
 
-/** Minimum score at which a single answer counts as a cause of an unusual run. */
+/** Minimum score of an answer that counts as a cause of an unusual run. */
 const blamedFrom = 0.7
 
 /** Minimum number of earlier runs. With fewer runs, the usual value of a figure is not known. */
@@ -116,7 +116,7 @@ interface Finding {
   readonly since: number | null
 }
 
-/** Converts findings to sentences: reasons, which exclude the run, and remarks, which do not. */
+/** Converts findings to sentences: reasons to exclude the run, and other remarks. */
 export function judgementOf(night: JudgedNight, findings: readonly Finding[]): NightJudgement {
   if (night.asked > 0 && night.answered + night.unreadable === 0) {
     return { ...nothingOdd, reasons: [`none of the ${night.asked} queries was answered`] }
@@ -204,7 +204,7 @@ interface Rule {
   readonly differs: (value: number, usual: number, night: NightFigures) => boolean
   /** Returns true if the figure is wrong regardless of the usual value. If undefined, no figure is wrong. */
   readonly wrong?: (value: number, night: NightFigures) => boolean
-  /** True if the answers from a run with this deviation are unusable, so that the deviation never becomes normal. */
+  /** True for a deviation that makes a run's answers unusable and therefore never becomes normal. */
   readonly hopeless?: true
   /** Returns true if an unusual run resembles the previous run. By default, only the figures are compared. */
   readonly lasts?: (night: NightFigures) => boolean

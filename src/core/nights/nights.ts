@@ -41,7 +41,7 @@ export async function readFacts(
         .execute()
       return {
         known: since,
-        /** Due times after `known` that have already been decided. */
+        /** Due times after `known` that already have a decision. */
         decided: new Set(nights.map(({ at }) => at.getTime())),
         waiting: nights
           .filter(({ outcome }) => outcome === null)
@@ -91,7 +91,7 @@ async function readBusy(
   return busy ?? null
 }
 
-/** Stops that block an account until it has credits again. */
+/** Selects stops that block an account until it has credits. */
 function creditStops(db: Database, { account, kind }: { account: string; kind: string }) {
   return db
     .selectFrom('stops')
@@ -126,7 +126,7 @@ export async function lastLook(db: Database): Promise<number | null> {
   return seconds === null ? null : seconds * 1000
 }
 
-// A night without an outcome is overdue after this time, which is twice a night's grace period.
+// A night without an outcome is overdue after this time, twice the grace period.
 const patienceMs = 10 * 60_000
 
 export interface Overdue {
@@ -230,7 +230,7 @@ export function countNights(db: Database, since: Date) {
     .execute()
 }
 
-/** True if run `r` has a readable answer, or skipped all queries. With `exists`, Postgres would join all answers. */
+/** True if run `r` has a readable answer or skipped all its queries. With `exists`, Postgres would join all answers. */
 export const hasAnswer = sql<boolean>`((
   select true
   from tasks t
@@ -245,7 +245,7 @@ export const hasAnswer = sql<boolean>`((
   where t.run_id = r.id
 ))`
 
-/** Reads the due time of each enabled schedule's last good night, and counts nights decided since then. */
+/** Reads when each enabled schedule's last good night was due, and counts the nights decided since then. */
 export function readGoodNights(db: Database) {
   return db
     .selectFrom('schedules')
@@ -286,7 +286,7 @@ export function readGoodNights(db: Database) {
     .execute()
 }
 
-/** A list's outcome on a date: a run, or a due time without a run. */
+/** A list's run on a date, or a due time that started no run. */
 export interface CalendarEntry {
   readonly list: string
   readonly run_date: string

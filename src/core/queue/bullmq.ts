@@ -22,7 +22,7 @@ export interface Backend {
 }
 
 // A dead worker is detected within the lock duration plus two check intervals. The lock can be short, because the
-// database decides what to buy, so delivering a slice twice is harmless. A job may stall almost any number of times,
+// database decides what to buy, so delivering a slice twice is harmless. The limit on a job's stalls is very high,
 // because a stall is not the job's fault. Workers wait at most nine seconds for the last slices of a dead worker.
 const patience = {
   lockDuration: 6_000,
@@ -141,7 +141,7 @@ function sentinelReason(error: Error): string | undefined {
 
 async function firstAnswer(connection: Redis | Cluster): Promise<readonly string[]> {
   let told: Error | undefined
-  // Fails if no sentinel accepts the connection. The driver alone would retry forever.
+  // Fails if no sentinel accepts the connection. Otherwise, the driver would retry forever.
   const refused = new Promise<never>((_, fail) => {
     connection.on('error', (error: Error) => {
       told = error

@@ -1,4 +1,4 @@
-// Calls a function every minute in one of several processes, using a separate queue.
+// Calls a function every minute in only one of several processes, using a separate queue.
 
 import { pause, within } from '../../base/waiting.ts'
 import { openBackend, type QueueStore } from './bullmq.ts'

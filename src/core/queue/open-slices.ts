@@ -28,11 +28,11 @@ export async function openTasks(
   return found ?? null
 }
 
-/** If a run has fewer open slices than this, each slice that ends checks whether it was the last slice. */
+/** If a run has fewer open slices than this, a check after each slice determines whether it was the last. */
 const nearTheEnd = 100
 
 /**
- * Ends a round. A slice without open tasks is done, and its run is done after the last slice. For other slices, returns
+ * Ends a round. A slice without open tasks is done, and its run is done after the last slice. For open slices, returns
  * the next round to queue. A commit lost in a crash does no harm: either the job is delivered again, or the slice has
  * no open task and does not keep its run open.
  */
@@ -49,7 +49,7 @@ export async function endRound(
   return null
 }
 
-/** True for a run without an open task, even if slices are still marked open. */
+/** True if a run has no open task, even if some of its slices are still marked open. */
 const nothingOpen = sql`
   not exists (
     select from slices s

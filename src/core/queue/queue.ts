@@ -21,10 +21,10 @@ export interface QueuePlace {
 /** Connections for one part of the queue on PostgreSQL. On Redis, each part opens its own connections. */
 type PartConnections = Pick<PoolOptions, 'name' | 'max' | 'hasty'>
 
-/** Connections for adding and taking slices. Lost commits are harmless, because lost jobs are recreated. */
+/** Connections for queuing and fetching slices. Lost commits are harmless, because lost jobs are recreated. */
 export const sliceConnections: PartConnections = { name: 'queue', max: 4, hasty: true }
 
-/** Opens one part of the queue with its own connections, which are closed with the part or after a failed start. */
+/** Opens one part of the queue with its own connections, which close with the part or if the start fails. */
 export async function openPart<Part extends { close(): Promise<void> }>(
   { config, databaseUrl, installation }: QueuePlace,
   connections: PartConnections,

@@ -12,7 +12,7 @@ interface RefillOptions {
 }
 
 const page = 2_000
-/** Number of pages that are written to the queue while the next page is read. A higher number would not save time. */
+/** Number of pages that are written to the queue while the next page is read. Higher values are no faster. */
 const abreast = 2
 
 /** Adds every slice with an open task to the queue. Existing jobs are left unchanged. */

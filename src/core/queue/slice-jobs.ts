@@ -12,7 +12,7 @@ export type SliceJob = Readonly<z.infer<typeof shape>>
 
 export interface QueuedSlice extends SliceJob {
   readonly priority: number
-  /** Position among jobs of the same priority, starting at 0. Jobs with a null position come first. */
+  /** Position among jobs of the same priority, starting at 0; null for jobs before all others. */
   readonly turn: number | null
   readonly delayMs?: number
 }
@@ -33,7 +33,7 @@ function jobId({ run, slice, round }: SliceJob): string {
   return `s-${run}-${slice}-${round}`
 }
 
-/** Opens the queue on either backend. The store must be reachable: objects created during an outage never recover. */
+/** Opens the queue on either backend. The store must be reachable: a queue opened during an outage never recovers. */
 export async function openQueue(store: QueueStore, id: string) {
   const backend = await openBackend(store, id)
   const queue = backend.queue<SliceJob>(name)
@@ -61,7 +61,7 @@ export async function openQueue(store: QueueStore, id: string) {
       }
     },
     consume: (work: (job: SliceJob) => Promise<void>, concurrency: number) => {
-      // If a store has lost data, it delivers empty jobs, which are rejected here.
+      // A store that has lost data delivers empty jobs. Parsing rejects these jobs.
       const safely = async (data: SliceJob) => work(shape.parse(data))
       const worker = backend.worker(name, safely, concurrency)
       return { pause: () => orGiveUp(worker.pause(true)), close: () => orGiveUp(worker.close()) }
@@ -84,8 +84,8 @@ export async function openQueue(store: QueueStore, id: string) {
 const places = 200_000
 
 /**
- * Returns a job's priority. Jobs are ordered by our priority first, and then by turn. Turns can be as large as a list's
- * cost, so positions are logarithmic. Even turns of 1,000 and 1,000.1 credits get different positions.
+ * Returns a job's priority. Jobs are ordered by our priority, then by turn. Turns can be as large as a list's
+ * cost, so the scale is logarithmic. Turns of 1,000 and 1,000.1 credits still have different positions.
  */
 export function jobPriority(priority: number, turn: number | null): number {
   const place = turn === null ? 0 : Math.round(10_000 * Math.log1p(turn))
@@ -102,7 +102,7 @@ function jobOf({ run, slice, round, priority, turn, delayMs }: QueuedSlice) {
       // The priority is always set, because a job without a priority runs before all others.
       priority: jobPriority(priority, turn),
       ...(delayMs === undefined || delayMs <= 0 ? {} : { delay: Math.ceil(delayMs) }),
-      // Attempts per job, in case the store fails briefly. Retries of tasks are counted in the database.
+      // A job is tried again if the store fails briefly. Retries of tasks are counted in the database.
       attempts: 3,
       backoff: { type: 'fixed', delay: 1_000 },
       removeOnComplete: true,
@@ -111,7 +111,7 @@ function jobOf({ run, slice, round, priority, turn, delayMs }: QueuedSlice) {
   }
 }
 
-/** Waits for a limited time, because closing hangs while the store is unreachable. */
+/** Limits the wait for closing, which hangs while the store is unreachable. */
 async function orGiveUp(closing: Promise<unknown>): Promise<void> {
   await within(closing, { ms: closeWithinMs })
 }

@@ -19,7 +19,7 @@ type Books = Pick<Mill, 'db' | 'supplier'>
 
 type Again = ReturnType<typeof readAgain>
 
-/** Receives each answer that cannot be stored, and the reason. */
+/** Called with each answer that cannot be stored, and the reason. */
 type Refuse = (call: number, reason: string) => void
 
 const batch = 64
@@ -66,7 +66,7 @@ export async function reparse(
     read: 0,
     /** Answers that remain unreadable and unchanged. */
     unread: 0,
-    /** Answers found to be rejections or answers to a different query. Their rows are deleted. */
+    /** Answers that turn out to be rejections or to belong to another query. Their rows are deleted. */
     marked: 0,
     /** Answers whose rows the database rejects. The bodies of these answers are kept. */
     refused: 0,
@@ -90,7 +90,7 @@ export async function reparse(
     found.marked += (await put(wrong)).length
     found.unread += answers.length - better.length - wrong.length
   }
-  // Answers that the database rejected come last, because the loop above would read them again once they have rows.
+  // Answers that the database rejected are stored last; otherwise, the loop above would read them a second time.
   for await (const bodies of inBatches((after) =>
     readRefused({ db, supplier }, choice.run, after),
   )) {
@@ -117,7 +117,7 @@ async function* inBatches<Row extends { readonly id: number }>(
   }
 }
 
-/** Counts answers to a different query for each account, as settlement does. */
+/** For each account, counts answers to other queries, as settlement does. */
 async function countWrongAnswers(db: Database): Promise<void> {
   const marked = db
     .selectFrom('searches as s')
@@ -172,7 +172,7 @@ function isReadable({ answer }: Again): boolean {
   return answer.parseError === null
 }
 
-/** True if reparsing finds a rejection or an answer to another query that is not marked yet. */
+/** True if reparsing finds an unmarked rejection or an unmarked answer to another query. */
 function isNewlyMarked({ kept, answer }: Again): boolean {
   const flaw = flawOf(answer.parseError)
   return flaw !== null && flaw !== 'unreadable' && answer.parseError !== kept.parse_error

@@ -167,7 +167,7 @@ async function bindRuns({ db }: Mill, bound: readonly RunBudget[], budget: numbe
   )
 }
 
-/** Parses a day, or a time span up to now, and returns its start. */
+/** Returns the start of a day, or of a period that ends now. */
 function sinceFlag(text: string, zone: string): Date {
   const span = readDuration(text)
   if (span !== null) return new Date(Date.now() - span)
@@ -196,11 +196,11 @@ export interface Selection {
   /** Selects only tasks whose query has this tag in the run's list. */
   readonly tag: string | null
   readonly since: Date | null
-  /** If true, tasks with an answer, or with a body whose rows were rejected, are also bought again. */
+  /** If true, tasks that have an answer, or a body whose rows were rejected, are bought again too. */
   readonly buyAgain: boolean
 }
 
-/** Chooses the runs to reopen: at most one manual run per list, either the open run or else the newest selected run. */
+/** Chooses the runs to reopen: at most one manual run per list (the open run, otherwise the newest selected run). */
 export async function chooseRuns(db: Database, selection: Selection) {
   const { rows } = await sql<{ run: number; instead: number; tasks: number }>`
     with meant as (
@@ -231,7 +231,7 @@ export async function chooseRuns(db: Database, selection: Selection) {
   const chosen = rows.filter(({ run, instead }) => run === instead)
   return {
     runs: chosen.map(({ run }) => run),
-    // Runs that stay closed, because another manual run of their list is open or will be opened.
+    // Runs that stay closed, because another manual run of the same list is or will be open.
     left: rows.filter(({ run, instead }) => run !== instead),
     tasks: chosen.reduce((sum, { tasks }) => sum + tasks, 0),
   }

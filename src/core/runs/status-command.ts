@@ -68,7 +68,7 @@ async function look(mill: Mill, run: number | null) {
   return {
     ...(await readTables(mill, run)),
     queue: { backend: queue.backend, ...(await queue.count()) },
-    // Null if lists are so large that `status` would have to wait for the forecast.
+    // Null if the forecast takes too long to compute, as with very large lists.
     forecast: await withinTime(mill.db, 2_000, (db) => lookAhead({ ...mill, db })),
   }
 }
@@ -280,7 +280,7 @@ export function formatUnknown(calls: readonly UnknownCall[]): string {
   return `${table}\n\n${count(calls.length, 'call')}, ${count(risk, 'credit')} at risk in total`
 }
 
-/** Expected prices in one price class, for calls sent alone or together, and the prices seen so far. */
+/** Prices seen in one price class, and the prices expected for calls sent alone and for concurrent calls. */
 type BelievedPrice = ReturnType<typeof believedPrices>[number]
 
 /** Prices that the ledger expects for each class with at least one known price. */

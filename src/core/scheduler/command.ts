@@ -57,7 +57,7 @@ async function showSchedules(mill: Mill, path: string, json: boolean): Promise<E
   return sayOverdue(forecast.schedules.flatMap(({ overdue }) => overdue))
 }
 
-/** Reports overdue nights. If any night is overdue, the command fails, because callers may read only the exit code. */
+/** Reports overdue nights. Fails if there are any, because callers may read only the exit code. */
 function sayOverdue(nights: readonly Overdue[]): Exit {
   for (const { schedule, dueAt, problem } of nights) {
     say(`OVERDUE: ${schedule}, due ${formatInstant(dueAt)}: ${problem}`)

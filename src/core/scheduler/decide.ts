@@ -9,7 +9,7 @@ import type { Schedule } from './schedule.ts'
 /** A night that starts within this period is on time; a later night is late. A tick occurs every minute. */
 export const graceMs = 5 * 60_000
 
-// After a long outage, due times are decided in batches, to keep the steps small.
+// Length of a batch of due times after a long outage. Batches keep the steps small.
 const portionMs = 7 * dayMs
 
 const nobodyLooked = 'no scheduler was running, or the database was down'
@@ -104,7 +104,7 @@ function callWaiting(schedule: Schedule, facts: Facts, known: Date): NightStep {
   return { kind: 'run', night, outcome: outcomeOf(night, now), into: null, known }
 }
 
-/** True if the open run was cut short for lack of credits, and the rule for missed nights prefers a newer night. */
+/** True if the open run ran out of credits, and the rule for missed nights prefers a newer night. */
 function givesWay(schedule: Schedule, busy: Busy): boolean {
   return busy.starved && busy.schedule === schedule.name && schedule.missed === 'latest'
 }

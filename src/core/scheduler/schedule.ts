@@ -220,7 +220,7 @@ function refusalOf(
   if (own !== undefined) {
     return own.part === part
       ? null
-      : `share: expected ${sharePhrase(own.part)}, as on line ${own.line} for the same list, or nothing, got ${got}`
+      : `share: expected nothing, or ${sharePhrase(own.part)} as on line ${own.line} for this list, got ${got}`
   }
   const given = percentsOf([...owners.values()].map((one) => one.part))
   if (given + percentsOf([part]) <= 100) return null

@@ -168,7 +168,7 @@ function startClock(mill: Mill, scheduler: Ticking) {
   )
 }
 
-/** True if any scheduler has checked the schedules recently. The queue's clock may have woken another scheduler. */
+/** True if any scheduler has checked the schedules recently. The queue's clock may have triggered another scheduler. */
 async function othersLook(mill: Mill): Promise<boolean> {
   try {
     const ago = await lastLook(mill.db)

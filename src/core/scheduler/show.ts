@@ -35,7 +35,7 @@ function formatSchedule(view: ScheduleView): string {
     ...overdue.map(({ dueAt, problem }) => ['OVERDUE', `${minute(dueAt)}: ${problem}`]),
   ]
   const table = formatTable(['', ''], rows, { widest: null })
-  // The table has a blank header, so its first line is empty.
+  // Removes the first line, which is empty because the header is blank.
   const body = table.split('\n').filter((text) => text.trim() !== '')
   const head = `${name}${on ? '' : ' (off)'}: ${cron.sentence}, ${zone}`
   return [head, ...body.map((text) => `  ${text}`)].join('\n')

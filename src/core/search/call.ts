@@ -21,7 +21,7 @@ export type Reply =
       readonly replayMs: number | null
       readonly receivedAt: Date
     }
-  /** The request was provably never sent: no byte was written to a socket. */
+  /** The request was certainly not sent, because no byte was written to a socket. */
   | { readonly kind: 'unsent'; readonly code: string; readonly message: string }
   /** The request was sent and may have been charged, but no complete response arrived. */
   | {
@@ -68,7 +68,7 @@ export function openApi({ url, timeoutMs, lanes, ...given }: ApiOptions) {
       sockets.pool().dispatch({ method: 'GET', path, headers: { authorization, ...own } }, current)
     })
   return {
-    /** Makes a call. Never throws, because every outcome is a reply. */
+    /** Makes a call. Returns every outcome as a reply, and never throws. */
     call: async (query: Query, mark: string | null = null): Promise<Reply> => {
       const ending = await exchange(query, mark)
       sockets.learn(ending)
@@ -87,7 +87,7 @@ export function openApi({ url, timeoutMs, lanes, ...given }: ApiOptions) {
 // read in small pieces.
 const frozenMs = 250
 const readingMs = 500
-/** Number of event-loop turns to wait after `readingMs`, which a busy machine may spend entirely on other work. */
+/** Number of event-loop turns to wait after `readingMs`. A busy machine may spend all of `readingMs` on other work. */
 const looks = 50
 
 /** Aborts a paid call, but first reads data that has already arrived, because timers run before socket reads. */
@@ -174,7 +174,7 @@ export interface ExchangeEnding {
   readonly truncated: boolean
 }
 
-/** A request on a socket. The request ends exactly once and is never sent twice. */
+/** A request on a socket. Each request is sent at most once and ends exactly once. */
 export class Exchange implements Dispatcher.DispatchHandler {
   readonly #settle: (ending: ExchangeEnding) => void
   readonly #chunks: Buffer[] = []
@@ -188,7 +188,7 @@ export class Exchange implements Dispatcher.DispatchHandler {
     this.#settle = settle
   }
 
-  /** Called right before the first byte is written. An abort at this point leaves the request unsent. */
+  /** Called right before the first byte is written. If aborted at this point, the request is not sent. */
   onRequestStart(controller: Dispatcher.DispatchController): void {
     if (this.#ended) {
       controller.abort(new Error('the caller is no longer waiting for this call'))
@@ -297,19 +297,19 @@ export async function inflate(bytes: Buffer, encoding: string) {
 }
 
 // Maximum idle time of a socket. A server may close an idle socket just as a request is sent, which would lose a paid
-// call. Under load, sockets are reused within milliseconds. If the server announces a limit, that limit minus two
-// seconds is used.
+// call. Under load, sockets are reused within milliseconds. If the server announces an idle limit, ours is two
+// seconds shorter.
 const idleMs = 1000
 const longestIdleMs = 30_000
-// For this long after a socket breaks without a response, each call uses its own socket, because the server may be
-// closing idle sockets early.
+// After a socket breaks without a response, each call uses its own socket for this period, because the server may
+// close idle sockets early.
 const warinessMs = 60_000
 const staleCodes: ReadonlySet<string> = new Set(['ECONNRESET', 'EPIPE', 'UND_ERR_SOCKET'])
 
 /** Maximum size of response headers. The client's default (16 kB) could reject a paid answer with long cookies. */
 const longestHeader = 64 * 1024
 
-/** Connects sockets that skip an unsolicited `100 Continue`, because the client would reject it and lose the answer. */
+/** Connects sockets, and skips an unsolicited `100 Continue`, which would make the client lose the answer. */
 function connector(timeout: number): buildConnector.connector {
   const connect = buildConnector({ timeout })
   return (options, callback) =>
@@ -320,7 +320,7 @@ function connector(timeout: number): buildConnector.connector {
     })
 }
 
-/** Skips `100 Continue` responses. The text cannot occur inside a JSON body, because JSON escapes line breaks. */
+/** Skips `100 Continue` responses. Their text cannot occur in a JSON body, because JSON escapes line breaks. */
 function skipContinue(socket: Socket): void {
   const read = (size?: number) => Socket.prototype.read.call(socket, size) as Buffer | null
   let begun: Buffer = Buffer.alloc(0)
@@ -337,7 +337,7 @@ function skipContinue(socket: Socket): void {
   }
 }
 
-/** Strips each leading `100 Continue`, or returns null if one of these responses is incomplete. */
+/** Strips all leading `100 Continue` responses; returns null if one of them is incomplete. */
 function afterContinue(bytes: Buffer): Buffer | null {
   let rest = bytes
   while (rest[0] === 0x48 && /^HTTP\/1\.\d 100\b/.test(rest.toString('latin1', 0, 13))) {

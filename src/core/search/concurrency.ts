@@ -12,13 +12,13 @@ export function openLanes(lanes: number, ahead = 0) {
   return {
     /** Waits for a lane, and holds it until the call ends. The lane is released before the commit. */
     run: <T>(call: () => Promise<T>) => limit(call),
-    /** Number of calls to reserve now: one for each free lane, and some to keep ready. */
+    /** Number of calls to reserve now: one for each free lane, plus a few spare calls. */
     free: () => {
       const room = limit.concurrency + ready - limit.activeCount - limit.pendingCount
-      // No calls are added while more than half of the ready calls are left, so that calls are reserved in groups.
+      // To reserve calls in groups, no calls are added while more than half of the ready calls are left.
       return room * 2 < ready ? 0 : Math.max(0, room)
     },
-    /** Sets the number of calls in flight or ready. Increases take effect immediately, and decreases as calls end. */
+    /** Limits the calls in flight or ready to send. Increases apply immediately; decreases apply as calls end. */
     resize: (calls: number) => {
       limit.concurrency = Math.max(1, Math.min(lanes, calls))
       ready = Math.max(0, Math.min(ahead, calls - lanes))

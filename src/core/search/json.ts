@@ -2,7 +2,7 @@
 
 import type { Json, JsonObject } from '../../base/answer.ts'
 
-/** A body that could be read as a JSON object and stored in Postgres. */
+/** A body that is a JSON object and can be stored in Postgres. */
 export interface Readable {
   readonly problem: null
   readonly fields: JsonObject
@@ -28,7 +28,7 @@ export function readBody(
     }
   }
   if (!isObject(parsed)) return { problem: `expected a JSON object, got ${nameOf(parsed)}` }
-  // In UTF-8 JSON, NUL and lone surrogates occur only as escapes. Text without escapes is not searched.
+  // In UTF-8 JSON, NUL and lone surrogates occur only as escapes. Text without escapes need not be searched.
   const { value, problem, replaced } = clean(parsed, text.includes('\\u'))
   if (problem !== null || !isObject(value)) return { problem: problem ?? 'expected a JSON object' }
   return { problem: null, fields: value, replaced }
@@ -43,7 +43,7 @@ function nameOf(value: unknown): string {
   return Array.isArray(value) ? 'a list' : `a ${typeof value}`
 }
 
-/** Maximum nesting depth of a body. Real answers are less deep. The limit prevents stack overflow in recursive code. */
+/** Maximum nesting depth of a body. Real answers need less. The limit prevents stack overflow in recursive code. */
 const deepest = 64
 
 /** Prepares JSON for Postgres: replaces NUL and lone surrogates, and rejects infinite numbers and deep nesting. */

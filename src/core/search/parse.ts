@@ -19,7 +19,7 @@ import type {
 import { idBytes, pageIdBytes } from '../../base/query.ts'
 import { isObject, type Readable, readBody } from './json.ts'
 
-/** A body's content. The reply's status also determines whether the body is an answer or a rejection. */
+/** A body's content. Whether the body is an answer or a rejection also depends on the reply's status. */
 export interface Reading {
   readonly success: boolean | null
   readonly query: string | null
@@ -30,7 +30,7 @@ export interface Reading {
 
 const emptyReading = { success: null, query: null, refusal: { code: null, message: null } } as const
 
-/** Parses bytes as an answer to `q` or a rejection, or explains why they are neither. Never throws. */
+/** Parses a body as an answer to `q` or as a rejection; otherwise, returns the problem. Never throws. */
 export function readAnswer(body: Buffer, truncated: boolean, q: string): Reading {
   const read = readBody(body, truncated)
   if (read.problem !== null) return { ...emptyReading, answer: unreadAnswer(read.problem) }
@@ -38,7 +38,7 @@ export function readAnswer(body: Buffer, truncated: boolean, q: string): Reading
   return { success, query, answer: parseAnswer(read, q), refusal: error ?? emptyReading.refusal }
 }
 
-/** Returns the answer without rows, with the given reason. The credits are kept, because the API charged for it. */
+/** Removes an answer's rows for the given reason. The credits are kept, because the API charged for the answer. */
 export function dropRows({ creditsUsed, creditsRemaining }: Answer, reason: string): Answer {
   return { ...unreadAnswer(reason), creditsUsed, creditsRemaining }
 }
@@ -292,7 +292,7 @@ const answerNames: ReadonlySet<string> = new Set([
 ])
 
 function unnamed(given: JsonObject, names: ReadonlySet<string>): JsonObject | null {
-  // Additional fields are rare, so the usual case returns early.
+  // Returns early in the usual case, without additional fields.
   let all = true
   for (const name of Object.keys(given)) all &&= names.has(name)
   if (all) return null
@@ -300,8 +300,8 @@ function unnamed(given: JsonObject, names: ReadonlySet<string>): JsonObject | nu
 }
 
 /**
- * Returns the fields that columns cannot hold exactly, or null. `columns` maps API names to stored values, and omits
- * lists that their rows do not hold exactly. The `missing` key is safe, because the specification has no field
+ * Returns the fields that columns cannot hold exactly, or null. `columns` maps API names to stored values, except
+ * lists that cannot be stored exactly as rows. The `missing` key is safe, because the specification has no field
  * of that name.
  */
 function leftover(
@@ -337,7 +337,7 @@ const domains = new Map<string, Domain>()
 const recentEntities = new Map<string, Entity>()
 const recentClusters = new Map<string, Term>()
 
-/** Returns the domain for any spelling of a host. Other spellings are stored with the result. */
+/** Returns the domain for any spelling of a host. A different spelling is stored with the result. */
 function domainOf(given: string): Domain {
   return recall(domains, given, () => {
     const host = asciiHost(given)

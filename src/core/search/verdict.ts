@@ -13,7 +13,7 @@ export interface Verdict extends Pick<Answer, 'creditsUsed' | 'creditsRemaining'
   /** Reason why there is no answer: a code and a sentence, for display only. */
   readonly code: string | null
   readonly message: string | null
-  /** Delay that the API requests. After a 5xx reply, which may have been charged, only this task waits. */
+  /** Delay that the API requests. Only this task waits after a 5xx reply, which may have been charged. */
   readonly waitMs: number | null
 }
 
@@ -98,7 +98,7 @@ const leastWaitMs = 1000
 const mostWaitMs = 3_600_000
 const httpDate = /^(Mon|Tue|Wed|Thu|Fri|Sat|Sun)[a-z]*, .* GMT$/
 
-/** Parses Retry-After as seconds or a date. The result is from 1 second to 1 hour. Returns null for any other text. */
+/** Parses Retry-After as seconds or a date. The result is between 1 second and 1 hour. Returns null for other text. */
 export function readWait(header: string | null, now: Date): number | null {
   const text = header?.trim() ?? ''
   const waitMs = /^\d+(\.\d+)?$/.test(text)
@@ -117,11 +117,11 @@ function shorten(said: string, most: number): string {
 /** Effects of a class of replies on the task, the credits and the account. */
 interface Consequence {
   /**
-   * `keep`: the task stays open and uses no try. `retry`: the task uses one try, and stays open if it has tries left.
+   * `keep`: the task stays open; no try is counted. `retry`: a try is counted; the task stays open if tries are left.
    * `fail`: the task ends.
    */
   readonly task: 'answered' | 'retry' | 'fail' | 'keep'
-  /** Assumed charge if the body reports none. `priced` is like `unknown`, but a reported charge counts as a price. */
+  /** Assumed charge if no charge is reported. `priced` is like `unknown`, but a reported charge counts as a price. */
   readonly money: 'priced' | 'free' | 'unknown'
   readonly stops: 'auth' | 'credit_floor' | 'rate' | null
 }
@@ -131,7 +131,7 @@ export const policy = {
   // Status 200 without `success: false`. Unreadable bodies, answers to a different query, and rejections that report a
   // charge (see `isPaidAnswer`) are stored and marked.
   answered: { task: 'answered', money: 'priced', stops: null },
-  // Status 401 or 403 in the API's own error format, or with a corresponding code.
+  // Status 401 or 403 in the API's own error format, or with an error code about the key.
   key_refused: { task: 'keep', money: 'free', stops: 'auth' },
   // Status 401 or 403 from a proxy in front of the API. The proxy rejected the query, not the key.
   blocked: { task: 'retry', money: 'free', stops: null },
@@ -143,7 +143,7 @@ export const policy = {
   // Any other 3xx or 4xx status is a final rejection. Spec gap 7: only errors 401 and 403 are documented, and
   // other rejections are assumed to be free.
   refused: { task: 'fail', money: 'free', stops: null },
-  // Status 5xx, 408, 425, a 2xx without an answer, or `success: false` with an unknown code.
+  // Status 5xx, 408 or 425; a 2xx status without an answer; or `success: false` with an unknown code.
   faulty: { task: 'retry', money: 'unknown', stops: null },
   // No complete response to a sent request: timeout, reset, truncated body.
   lost: { task: 'retry', money: 'unknown', stops: null },
@@ -181,7 +181,7 @@ function isPaidAnswer(kind: RefusalKind, creditsUsed: number | null): boolean {
   return policy[kind].stops === null && creditsUsed !== null && creditsUsed > 0
 }
 
-/** Returns the class of a response that is not an answer, by its code if the code is known, otherwise by its status. */
+/** Returns the class of a response that is not an answer, based on its status and error code. */
 function classOf(status: number, { success, refusal: { code } }: Reading): RefusalKind {
   const said = code === null ? undefined : codes.get(code.toUpperCase())
   // Codes about credits or the key take precedence over the status: quota errors may have status 402, 403 or 429.

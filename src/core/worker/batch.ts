@@ -12,7 +12,7 @@ import type { Mill } from '../mill.ts'
 import { lighten, withoutRows } from '../ledger/entry.ts'
 
 interface BatchOptions {
-  /** True if unrecorded calls delay buying, as under a rate limit. If true, entries are written without delay. */
+  /** True if unrecorded calls delay buying, as under a rate limit. Entries are then written without delay. */
   readonly counted: boolean
   /** Records several entries at once, and returns the results for known calls. */
   readonly write: (entries: readonly Entry[]) => Promise<readonly SettledCall[]>
@@ -34,7 +34,7 @@ const awayMs = { first: 100, longest: 2_000 }
 const pauseMs = 10
 /** Maximum wait for more entries. Starting a batch costs as much as writing many entries. */
 const longestMs = 50
-/** Maximum wait during another write; after that, even a few entries are written concurrently. */
+/** Maximum wait for another write to end; after this time, even a few entries are written concurrently. */
 const patienceMs = 250
 
 interface LedgerOptions extends Omit<BatchOptions, 'write'> {
@@ -62,7 +62,7 @@ export class Batch {
   readonly #options: BatchOptions
   readonly #kept = new Set<Waiting>()
   readonly #gathered: Waiting[] = []
-  /** Number of gathered entries at the last check. */
+  /** Number of entries gathered before the last check. */
   #seen = 0
   /** Arrival time of the first gathered entry. */
   #since = 0
@@ -90,7 +90,7 @@ export class Batch {
     return this.#kept.size
   }
 
-  /** Stops writing, and returns the remaining entries. The caller must keep these entries. */
+  /** Stops writing, and returns the remaining entries, which the caller must keep. */
   abandon(): readonly Entry[] {
     this.#abandoned = true
     clearTimeout(this.#timer)
@@ -168,11 +168,11 @@ export class Batch {
         reason = failure
       }
     }
-    // The entry is kept, because the database may be the cause.
+    // The entry is kept, because the database may have caused the error.
     if (!this.#abandoned) this.#options.onStuck(reason)
   }
 
-  /** Waits while the database is unreachable, and retries conflicts. Errors caused by the data are thrown. */
+  /** Waits while the database is unreachable, and retries conflicts. Throws errors caused by the data. */
   async #persist(entries: readonly Entry[]): Promise<readonly SettledCall[]> {
     let waitMs: number = awayMs.first
     for (let conflicts = 0; ;) {
@@ -209,7 +209,7 @@ export function mostUnwritten(lanes: number): number {
 /** With at most this many lanes, no calls are reserved in advance. A crash leaves at most one unknown call per lane. */
 const fewLanes = 16
 
-/** Number of calls to reserve in advance: 0 with few lanes, or with a limit on the rate or on calls in flight. */
+/** Number of calls to reserve in advance: 0 if there are few lanes, or if the rate or calls in flight are limited. */
 export function aheadOf(
   lanes: number,
   { rateLimit, mostInFlight }: { rateLimit: number | null; mostInFlight: number | null },
@@ -223,7 +223,7 @@ export function mostFlying(lanes: number, ahead: number): number {
   return lanes + ahead + mostUnwritten(lanes)
 }
 
-/** Number of slices to process at once. Many slices are needed, because each slice waits for its slowest task. */
+/** Number of slices to process at once. Spare slices keep lanes busy while a slice waits for its slowest task. */
 export function slotsFor(lanes: number): number {
   return Math.ceil((lanes * 1.5 + mostUnwritten(lanes)) / 25) + 1
 }

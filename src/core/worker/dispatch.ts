@@ -12,7 +12,7 @@ export interface DispatchOptions {
   readonly steps: Steps
   readonly free: () => number
   readonly onGate: (reserved: Reserved) => void
-  /** Called when a reservation or another step fails. Returns the number of milliseconds to wait. */
+  /** Called when a reservation or another step fails. Returns the wait in milliseconds. */
   readonly onTrouble: (error: unknown) => number
   readonly onEnded: (state: string) => void
 }
@@ -20,7 +20,7 @@ export interface DispatchOptions {
 const pollStopMs = 1_000
 /** Maximum time that a waiting task stays with the worker. A task that must wait longer returns to the queue. */
 const retryInHandMs = 5_000
-/** Time added to each wait, because the database rejects an attempt that is early by its own clock. */
+/** Time added to each wait, because the database rejects attempts that are too early by its clock. */
 const clockSlackMs = 50
 
 /** Keeps the lanes full: reserves one task for each free lane, most urgent first. */
@@ -49,14 +49,14 @@ export class Dispatch {
     return this.#flying.size
   }
 
-  /** Number of tasks held, including those that are being bought. */
+  /** Number of tasks held, including tasks that are being bought. */
   get inHand(): number {
     return this.#pending.size + this.#flying.size + this.#waiting.size
   }
 
   /** Takes tasks to buy. Resolves when each task has ended or must wait for a later round. */
   take(tasks: readonly Task[]): Promise<Leftover> {
-    // The queue may deliver a slice twice. Tasks that are already held belong to the first delivery.
+    // The queue may deliver a slice twice. Tasks still held from the first delivery are skipped.
     const taken = tasks.filter(({ id }) => !this.#holds(id))
     const open = tasks.length - taken.length
     if (this.#ending || taken.length === 0) {
@@ -74,7 +74,7 @@ export class Dispatch {
     return this.#pending.has(id) || this.#flying.has(id) || this.#waiting.has(id)
   }
 
-  /** Stops starting calls. Lets calls in flight finish, and returns all other tasks to the queue. */
+  /** Starts no more calls. Calls in flight finish, and all other tasks return to the queue. */
   end(): void {
     this.#ending = true
     for (const id of [...this.#pending.keys()]) this.#handBack(id, { open: true, busy: false })
@@ -94,7 +94,7 @@ export class Dispatch {
       const pause = free > 0 ? await this.#visitGate(free) : null
       if (pause !== 0) await this.#sleep(pause)
     }
-    // `#running` is cleared without an `await` after the check, so that new tasks restart the loop.
+    // Do not `await` between the check and this line; otherwise, new tasks might not restart the loop.
     this.#running = false
   }
 
@@ -197,7 +197,7 @@ export class Dispatch {
 
 type Leftover = Pick<Countdown, 'open' | 'busy'>
 
-/** Counts the tasks for which a delivered slice is still waiting. */
+/** Counts the tasks that a delivered slice is still waiting for. */
 interface Countdown {
   readonly resolve: (left: Leftover) => void
   waiting: number
@@ -206,7 +206,7 @@ interface Countdown {
   busy: boolean
 }
 
-/** Counts a task as finished. After the last task, the slice receives the number of open tasks. */
+/** Counts a task as finished. After the last task, reports the number of open tasks to the slice. */
 function countDown(countdown: Countdown, open: boolean): void {
   countdown.waiting -= 1
   if (open) countdown.open += 1
@@ -226,7 +226,7 @@ export function dueTasks(
 }
 
 /**
- * Picks the next tasks to reserve. A suspect task is bought alone, when nothing else is in flight. A task for which the
+ * Picks the next tasks to reserve. A suspect task is never bought while another call is in flight. A task for which the
  * API rejected the key is bought last: if other tasks succeed, the query was rejected rather than the key.
  */
 export function mostUrgent(

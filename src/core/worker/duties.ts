@@ -112,7 +112,7 @@ export class Upkeep {
     )
   }
 
-  /** Recreates lost jobs if tasks are open but the queue delivers nothing. */
+  /** Recreates lost jobs if the queue delivers no jobs although tasks are open. */
   async #reconcile(): Promise<void> {
     const now = performance.now()
     if (this.#worker.idleFor < idleMs || now - this.#reconciledAt < reconcileMs) return
@@ -155,7 +155,7 @@ function watchKeyFile(path: string, first: Secret, worker: Worker): () => Promis
   return async () => {
     if (!isHalted(worker)) return
     const found = await readNewKey(path, present)
-    // Two reads must return the same content, because the file may be only partly written.
+    // Waits until two reads return the same key, because the file may be only partly written.
     const twice = found !== null && found.fingerprint() === candidate
     candidate = found?.fingerprint() ?? null
     if (found === null || !twice || !isHalted(worker)) return
@@ -174,7 +174,7 @@ function watchKeyFile(path: string, first: Secret, worker: Worker): () => Promis
   }
 }
 
-/** Reads a new key from the file, or returns null if the text is unchanged or is not a valid key. */
+/** Reads the key in the file; returns null if the key is unchanged or invalid. */
 async function readNewKey(path: string, present: Secret): Promise<Secret | null> {
   const text = (await readFile(path, 'utf8').catch(() => '')).trim()
   if (!settings.SEARCH_API_KEY.shape.safeParse(text).success) return null
@@ -182,7 +182,7 @@ async function readNewKey(path: string, present: Secret): Promise<Secret | null>
   return found.fingerprint() === present.fingerprint() ? null : found
 }
 
-/** True if the key was rejected and no call is in flight, whose reply would be attributed to the new key. */
+/** True if the key was rejected and no reply is pending that would be attributed to the new key. */
 function isHalted({ dispatch, batch }: Worker): boolean {
   const { stopped, flying, atGate } = dispatch
   return stopped?.reason === 'auth' && flying === 0 && !atGate && batch.size === 0
@@ -217,7 +217,7 @@ export function watchWaits({ mill, lease, dispatch, tally, options }: Worker) {
       for (const wait of waits) if (!said.has(keyOf(wait))) options.report(describeWait(wait))
       said = new Set(waits.map(keyOf))
     },
-    /** Returns a pause that delays all open tasks for longer than a drain waits, or null if there is none. */
+    /** Returns the pause if it delays all open tasks for longer than a drain waits; otherwise null. */
     longPause: async (): Promise<Waiting | null> => {
       const [wait, ...others] = waits
       if (wait?.kind !== 'pause' || others.length > 0 || wait.ms <= config.stallMs) return null

@@ -55,7 +55,7 @@ interface BrakeOptions {
 const apiPauseMs = 2_000
 const shortestHoldMs = 1_000
 const longestHoldMs = 3_600_000
-/** Codes of calls that this worker held back; they do not show that the API is unreachable. */
+/** Codes of calls held back by this worker. These codes do not mean that the API is unreachable. */
 const ourOwn = new Set(['LEASE_TOO_SHORT', 'STOPPED', 'ENDING'])
 
 /** Prevents further calls after an outage or a reply that requires a stop. */
@@ -72,7 +72,7 @@ export class Brake {
     this.#now = options.now ?? (() => performance.now())
   }
 
-  /** Returns the reason why a call must not be sent, or null. `term` is the lease as it was before the reservation. */
+  /** Returns the reason why a call must not be sent, or null. `term` is the lease's state before the reservation. */
   heldBack(term: Clocks): string | null {
     const { lease, timeoutMs } = this.#options
     if (!lease.covers(timeoutMs, term)) return 'LEASE_TOO_SHORT'
@@ -86,7 +86,7 @@ export class Brake {
     return this.#now() < this.#tryApiAt ? 0 : Math.min(1, free)
   }
 
-  /** Makes this worker react to a reply before other workers can see the reply. */
+  /** Applies a reply to this worker before other workers can see the reply. */
   applyReply({ reply, verdict }: Bought): void {
     const { stops } = policy[verdict.kind]
     if (stops === 'rate') {
@@ -98,7 +98,7 @@ export class Brake {
     else if (!ourOwn.has(reply.code)) this.#pauseApi()
   }
 
-  /** Called when the verdict has been stored. From then on, a stop in the database prevents reservations. */
+  /** Called after the verdict is stored, because a stop in the database then prevents reservations. */
   recorded(verdict: Verdict): void {
     if (policy[verdict.kind].stops === 'auth') this.#keyRefused = false
   }
@@ -114,11 +114,11 @@ export class Brake {
   }
 }
 
-/** Records the order of calls, to find out whether later calls with a rejected key were answered. */
+/** Records the order of calls, to find out whether the API later accepted a rejected key. */
 export class KeyCheck {
-  /** Calls in flight by task, in the order in which they started. */
+  /** Calls in flight by task, oldest first. */
   readonly #begun = new Map<number, number>()
-  /** Tasks for which the API rejected the key, with the number of the first rejected call. */
+  /** Number of the first call for which the API rejected the key, by task. */
   readonly #refused = new Map<number, number>()
   readonly #refutedBefore: (task: number) => Promise<boolean>
   #count = 0

@@ -9,7 +9,7 @@ import type { Worker } from './worker.ts'
 const lookMs = 10_000
 const drawMs = 500
 const lineMs = 10_000
-/** Pause after counting the tasks, as a multiple of the time that counting took. Counting millions of tasks is slow. */
+/** Pause after each task count, as a multiple of the count's duration. Counting millions of tasks is slow. */
 const restShare = 20
 
 /** Progress output: a single line that is redrawn, or a log line every ten seconds. */

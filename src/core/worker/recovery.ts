@@ -31,13 +31,13 @@ export async function settleAbandonedLogs(
     if (left === 0) rmSync(log.file, { force: true })
     else {
       report(
-        `${count(left, 'answer')} in a worker's log cannot be settled (damaged, or for calls that are not in this database); see ${setLogAside(log.file)}`,
+        `${count(left, 'answer')} in a worker's log cannot be settled (damaged, or without a call in this database); see ${setLogAside(log.file)}`,
       )
     }
   }
 }
 
-/** Returns the replies in a log that are new to the ledger, by account, and the number of replies to unknown calls. */
+/** Returns the replies in a log that the ledger lacks, by account, and the number of replies without a known call. */
 async function readEntries({ db }: Mill, { replies }: LogContent) {
   const ids = replies.map(({ call }) => call.id)
   const rows = await db
@@ -51,14 +51,14 @@ async function readEntries({ db }: Mill, { replies }: LogContent) {
   let strangers = 0
   for (const { call, reply, provenance } of replies) {
     const row = calls.get(call.id)
-    // After a restore, ids are used again, so the mark must match too.
+    // A restored database reuses ids, so the mark must match too.
     if (row === undefined || row.mark !== call.mark) {
       strangers += 1
       continue
     }
     const query = { q: row.q, location: null, hl: null, gl: null, num: 0, device: null }
     const verdict = judge(reply, query, provenance.origin)
-    // A given-up call may have been repeated, so only an answer shows how the first request ended.
+    // An abandoned call may have been repeated, so only an answer shows how the first request ended.
     const news = row.outcome === null || (row.outcome === 'unknown' && verdict.kind === 'answered')
     if (!news) continue
     const task = { id: row.task_id, queryId: row.query_id }

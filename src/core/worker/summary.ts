@@ -84,7 +84,7 @@ async function whyEnded(
     return `${finish === 'budget' ? stop.detail : reasons[finish]} (since ${stop.since})`
   }
   if (finish !== 'budget') return reasons[finish]
-  // The used-up budget of a run or list does not block other runs, so it causes no stop.
+  // If the budget of a run or list is used up, other runs continue, so there is no stop.
   return (await leftUnaffordable(db, (seconds + slackSeconds) * 1_000)) === 'list'
     ? `a list's budget for this month is used up (see ${npmRun('budget')}); raise it with ${npmRun('budget --')} --list NAME --credits N, then run: ${npmRun('retry --')} --state unaffordable`
     : `a run's budget is used up; enqueue its list again with a larger --budget, or run: ${npmRun('retry --')} --state unaffordable --budget N`
@@ -127,7 +127,7 @@ export interface Waiting {
   readonly until: string
 }
 
-/** Longest and shortest window for measuring the rate. */
+/** Maximum and minimum time over which the rate is measured. */
 const paceMs = 60_000
 const shortestMs = 500
 
@@ -145,7 +145,7 @@ export class Tally {
   calls = 0
   remaining: number | null = null
   reused = 0
-  /** Tasks that a drain does not wait for, with the first task's query; null if there are no such tasks. */
+  /** Open tasks that a drain does not wait for, and the query of the first task; null if there are none. */
   waiting: Waiting | null = null
   readonly runs = new Set<number>()
 

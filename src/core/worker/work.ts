@@ -27,7 +27,7 @@ export type WorkOptions = WorkerOptions & {
 }
 
 const tickMs = 200
-/** Time after which a drain gives up on an unreachable system. It then ends within 40 s, including the shutdown. */
+/** Time after which a drain gives up on an unreachable system. The drain then ends within 40 s, shutdown included. */
 const giveUpMs = 18_000
 /** Time after which a silent database is considered unreachable, even if no connection broke. */
 const silentMs = 5_000
@@ -55,14 +55,14 @@ export async function work(mill: Mill, options: WorkOptions): Promise<Summary> {
   return told === late ? summary : { ...summary, ...told }
 }
 
-/** Retries startup steps while the database is slow or busy. If the database stays unreachable, the error says so. */
+/** Retries startup steps while the database is slow or busy. Throws an error if the database stays unreachable. */
 function reachUntil(end: number, signal: AbortSignal) {
   const over = () => signal.aborted || performance.now() >= end
   return <T>(ask: () => Promise<T>): Promise<T> =>
     reaching('the database', () => untilAnswered(ask, over))
 }
 
-/** Reads the parts of the summary that are only in the database. */
+/** Reads the parts of the summary that only the database holds. */
 async function askTables({ mill: { db, supplier }, tally }: Worker): Promise<Partial<Summary>> {
   const account = await readAccount(db, { name: supplier.account, kind: supplier.origin })
   const failures = await countFailures(db, [...tally.runs])

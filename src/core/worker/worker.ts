@@ -32,7 +32,7 @@ export type WorkerOptions = Tools['options'] & {
 
 type Parts = Awaited<ReturnType<typeof openParts>>
 
-/** Opens the components that are needed first. Settles replies in dead workers' logs before anything is bought. */
+/** Opens the components that are needed first, and settles replies in dead workers' logs before any purchase. */
 async function openParts(mill: Mill, options: WorkerOptions) {
   const { config, db, supplier } = mill
   expectLogFolder(mill)
@@ -42,8 +42,8 @@ async function openParts(mill: Mill, options: WorkerOptions) {
   await settleAbandonedLogs(mill, settlementRules(mill, fingerprint), options.report)
   const { lanes } = options
   const api = openApi({ url, key, timeoutMs: config.timeoutMs, lanes })
-  // The log is opened after abandoned logs are settled, because removing those logs may free the space that the new
-  // log needs.
+  // Opens the log only after abandoned logs are settled, because their removal may free the space that the
+  // new log needs.
   const log = openLog(mill, mostFlying(lanes, aheadOf(lanes, config)))
   try {
     const { creditFloor: floor, leaseMs } = config
@@ -256,7 +256,7 @@ const everyMs = 500
 function askForLostAnswers(worker: Worker) {
   const { db, config } = worker.mill
   const { account } = worker.spender
-  // Time for which the API repeats an answer. Until the first answer, the time is undefined, and the value stored by
+  // Time for which the API repeats an answer. If undefined (before the first answer), the value stored by
   // earlier workers is used.
   let replayMs: number | null | undefined
   let looking = false

@@ -34,9 +34,9 @@ import type { Reply } from '../search/call.ts'
 const bytesOfAnswer = 128 * 1024
 /** Interval at which replies are flushed to disk, to survive a power failure. */
 const flushMs = 10
-// Space is filled with random data, so that file systems cannot deduplicate it or store it as a hole.
+// Reserved space is filled with random data, which file systems can neither deduplicate nor store as holes.
 const fillBytes = 64 * 1024
-/** Maximum size of a record's head. Response headers can be up to 64 kB long. */
+/** Maximum size of a record's head, which contains up to 64 kB of response headers. */
 const longestHead = 128 * 1024
 const usualHead = 1024
 const suffix = '.wal'
@@ -60,7 +60,7 @@ interface LogOptions {
   readonly bytes: number
 }
 
-/** Files that live workers in this process are writing. */
+/** Log files that running workers in this process are writing. */
 const ownFiles = new Set<string>()
 
 /**
@@ -94,7 +94,7 @@ export class WriteAheadLog {
     }
   }
 
-  /** Writes a reply, so that it survives a crash of this process and, after the next flush, of the machine. */
+  /** Writes a reply. Replies survive a crash of this process and, after the next flush, a crash of the machine. */
   append(call: CallName, reply: Reply): void {
     this.settle([call.id])
     const body = bodyOf(reply)
@@ -275,7 +275,7 @@ function writeWhole(handle: number, pieces: readonly Buffer[], place: number): n
 
 export type LogContent = ReturnType<typeof readSegment>
 
-/** Reads the logs of dead workers: logs whose process is gone, and logs from other hosts with an old mtime. */
+/** Reads the logs of dead workers: logs whose process is gone, and logs with an old mtime from other hosts. */
 export function readAbandonedLogs(
   folder: string,
   { installation, leaseMs }: { installation: string; leaseMs: number },

@@ -74,7 +74,7 @@ export function link(url: string | null, text: string | null): Html {
 const grouped = new Intl.NumberFormat('en', { maximumFractionDigits: 2 })
 const compact = new Intl.NumberFormat('en', { notation: 'compact', maximumFractionDigits: 2 })
 
-/** Formats a number for people: `12,345`. */
+/** Formats a number for display: `12,345`. */
 export const numberText = (value: number) => grouped.format(value)
 
 /** Formats a number for limited space: `12.35K`. */

@@ -37,12 +37,12 @@ export interface LineChart {
   readonly mark?: { readonly value: number; readonly name: string }
   readonly notes?: readonly Note[]
   readonly events?: readonly Happening[]
-  /** Days for which the chart omits data, each with the reason. */
+  /** Days whose data is omitted from the chart, each with the reason. */
   readonly bands?: readonly Happening[]
   /** Days without a point, each with the reason. */
   readonly gaps?: readonly Happening[]
   readonly spots?: boolean
-  /** Adds data to each point for a script to show on hover. */
+  /** Adds data that a script shows when a user hovers over a point. */
   readonly hover?: boolean
   readonly named?: boolean
 }
@@ -62,7 +62,7 @@ interface Frame {
   readonly bottom: number
 }
 
-/** Draws a printable inline line chart that uses CSS classes for colors and needs no script. */
+/** Draws a line chart as printable inline SVG without scripts; CSS classes set the colors. */
 export function lineChart({ width = 1040, ...chart }: LineChart): Html {
   const { height, series, range, title, format } = chart
   const edges = {
@@ -189,7 +189,7 @@ function shorten(name: string): string {
 interface PictureOptions {
   readonly name?: string
   readonly seen?: 'end' | 'beginning'
-  /** Rows of the CSV file, if a line in the chart needs more than one column. */
+  /** Rows of the CSV file, if a chart line needs several columns. */
   readonly figures?: readonly (readonly Cell[])[]
 }
 
@@ -289,12 +289,12 @@ function timeLabels(grain: LineChart['grain'], { x, left, right }: Frame) {
   const ticks = x.ticks(Math.max(2, Math.floor((right - left) / 110)))
   const [first = 0, last = 0] = x.domain().map(Number)
   const days = grain !== 'instant' || last - first > 2 * dayMs
-  // Skips ticks that would fall on hours if the axis shows days, or on fractions of a second.
+  // Keeps only ticks at whole days if the axis shows days, or at whole seconds otherwise.
   const exact = ticks.filter((tick) => tick.getTime() % (days ? dayMs : 1000) === 0)
   const shown = exact.length > 0 ? exact : ticks.slice(0, 1)
   const spanMs = Number(shown.at(-1) ?? 0) - Number(shown[0] ?? 0)
   const whole = shown.every((tick) => tick.getTime() % 60_000 === 0)
-  // Labels have years only if days repeat, and seconds only if times are not whole minutes.
+  // Labels show years only if days repeat, and seconds only if some times are not whole minutes.
   const day = x.tickFormat(0, spanMs < 365 * dayMs ? '%-d %b' : '%-d %b %Y')
   const time = x.tickFormat(0, whole ? '%H:%M' : '%H:%M:%S')
   return shown.map((tick) => ({
@@ -303,7 +303,7 @@ function timeLabels(grain: LineChart['grain'], { x, left, right }: Frame) {
   }))
 }
 
-// Minimum width in pixels, so that a day is visible in a long period.
+// Minimum width in pixels, which keeps a single day visible in a long period.
 const narrowest = 3
 
 function bandOf({ at, name }: Happening, { x, left, right, top, bottom }: Frame): Html {
@@ -326,7 +326,7 @@ function upright(
   return element('line', { class: kind, x1: x, x2: x, y1: top, y2: bottom }, title)
 }
 
-/** Draws vertical lines with numbers for notes and arrows for events. Lines outside the time axis are omitted. */
+/** Draws vertical lines: numbered for notes, with arrows for events. Omits dates outside the chart's period. */
 function marks(kind: 'note' | 'event', shown: readonly Happening[], frame: Frame) {
   const { top, x: scale } = frame
   const [first = 0, last = 0] = scale.domain()

@@ -8,7 +8,7 @@ export type Content = Exclude<Part, undefined>
 
 const fixed = new Intl.NumberFormat('en', { minimumFractionDigits: 2, maximumFractionDigits: 2 })
 
-/** Formats a number for people: `12,345`. An unknown value is shown as a dash, with a label for screen readers. */
+/** Formats a number for display: `12,345`. An unknown value is shown as a dash, with a label for screen readers. */
 export function amount(value: number | null): Html {
   return value === null ? unknown : html`${numberText(value)}`
 }
@@ -19,7 +19,7 @@ export function percent(share: number | null): Html {
 
 export const unknown: Html = html`<span class="none" aria-label="unknown">–</span>`
 
-/** Renders a number with its name from `status -- --json`. */
+/** Renders a number with its field name in `status -- --json`. */
 export function figure(name: string, value: number | null): Html {
   return html`<span data-figure="${name}" data-value="${value ?? ''}">${amount(value)}</span>`
 }
@@ -39,7 +39,7 @@ export function instant(at: Date | string | null, zone: string): Html {
   >`
 }
 
-/** Text from a list or an answer, possibly long and with its own text direction. */
+/** Text from a list or an answer, which may be long or written from right to left. */
 export function given(text: string | null): Html {
   return text === null ? unknown : html`<span class="given" dir="auto">${text}</span>`
 }
@@ -148,7 +148,7 @@ export function shareBar(share: number): Html {
   </svg>`
 }
 
-/** Links to the parts before and after the shown part. A missing part is null. */
+/** Links to the previous and the next part. A missing part is null. */
 export function steps(name: string, shown: readonly Content[]): Html {
   return html`<nav class="steps" aria-label="${name}">
     <ul>

@@ -84,7 +84,7 @@ function headOf<Row>({ head, sorting = null }: Column<Row>): Html | string {
 
 interface TableTitles extends Titles {
   readonly title: string
-  /** Text to show if there are no rows, with the command to run. Not needed if a table always has rows. */
+  /** Text to show if there are no rows, with the command to run. Omit this text if the table always has rows. */
   readonly empty?: string | readonly [text: string, line: string]
 }
 

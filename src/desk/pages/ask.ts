@@ -164,7 +164,7 @@ function numberIn(text: string | null): number | null {
 
 type FormValues = Readonly<Record<string, string>>
 
-/** Flags in the form, which has two date fields instead of `--between`. */
+/** Flags in the form. Two date fields replace `--between`. */
 const offered = ({ narrows }: Question) => narrows.filter((flag) => flag !== 'between')
 
 const dayNames = ['day', 'since', 'until']

@@ -27,7 +27,7 @@ export const cadencePage = definePage({
     const resting = await reading.books(async (db) => {
       return { lists: await readCadenceReceipts(db), nights: await readCadenceNightCosts(db, span) }
     })
-    // The rounds are omitted if a long history makes reading them too slow.
+    // The rounds are omitted if reading a long history takes too long.
     return { ...resting, rounds: await reading.briefly(readFrontierRounds) }
   },
   show: ({ lists, nights, rounds }, place, span) => ({

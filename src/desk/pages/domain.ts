@@ -114,7 +114,7 @@ export async function readDomain(
   }
 }
 
-/** Reads the parts that compare the last known answers on two days. */
+/** Reads the comparisons of the last known answers on two days. */
 async function readCompared(db: Database, domain: string, { span, compared }: DomainDays) {
   const of = { domain, ...span }
   return {
@@ -125,7 +125,7 @@ async function readCompared(db: Database, domain: string, { span, compared }: Do
   }
 }
 
-/** Draws the facts about a domain, and inserts `ranks` before the moves. */
+/** Draws the facts about a domain, with `ranks` above the moves. */
 export function drawDomain(found: DomainFound, place: PagePlace, ranks: Html | null = null): Html {
   const { known, span, pages, rivals } = found
   return html`${drawHoldings({ ...found, name: known.domain }, place)} ${ranks}

@@ -204,7 +204,7 @@ export async function countKeywords(db: Database, days: KeywordDays, query: Keyw
   return count
 }
 
-/** Reads the sorted keywords in a view: all keywords, if no limit is given. */
+/** Reads the sorted keywords in a view. Without a limit, reads all keywords. */
 export async function readKeywords(
   db: Database,
   days: KeywordDays,
@@ -223,7 +223,7 @@ export async function readKeywords(
       'now.features',
       'now.page_id as page',
       'now.run_date as runDate',
-      // These filters make a second pass expensive, so the first pass counts the rows. Otherwise, the count is null.
+      // With a word or change filter, a separate count would be expensive, so the rows are counted here.
       (query.word === null && query.change === null
         ? eb.lit(null).$castTo<number | null>()
         : eb.fn.countAll<number>().over()
@@ -296,7 +296,7 @@ export async function readKeywordDetails(
       url: urlOf.get(row.page ?? '') ?? null,
       // The keyword's ranks, oldest day first; undefined for days without a known rank.
       history: days.map((day) => rankOf.get(`${day} ${row.id}`)).toReversed(),
-      // Ranks a day and a week earlier, each from the last day stored by then.
+      // Ranks a day and a week earlier, or on the last stored day before that.
       dayBefore: rankOf.get(`${dayBefore} ${row.id}`),
       weekBefore: rankOf.get(`${weekBefore} ${row.id}`),
     }

@@ -294,7 +294,7 @@ function drawForecast(forecast: CreditForecast | null, { zone }: PagePlace): Htm
   )
 }
 
-/** Draws the forecast as sentences. A null forecast took too long. */
+/** Draws the forecast as sentences. `forecast` is null after a timeout. */
 export function drawForecastLines(forecast: CreditForecast | null, zone: string): Html {
   if (forecast === null) return html`<p>The forecast takes too long to compute for this page.</p>`
   return lines(forecastSentences(forecast, zone))

@@ -483,7 +483,7 @@ export function creditsOf({ forecast }: OverviewFound) {
   const topUpBy = met === null ? null : new Date(met)
   if (perDay === 0) return { nights: null, topUpBy, lastsUntil: topUpBy }
   const left = Math.max(0, Math.floor((balance - floor) / perDay))
-  // If the floor is reached after the coming week, that time is estimated from recent prices.
+  // If the floor is not reached in the coming week, a later date is estimated from recent prices.
   const estimate = left > mostDaysAhead ? null : new Date(now.getTime() + left * dayMs)
   const perNight = steps.length === 0 ? perDay : (perDay * days) / steps.length
   const nights = Math.max(0, Math.floor((balance - floor) / perNight))

@@ -129,7 +129,7 @@ function drawPageQueries({ queries, all }: PageFound, place: PagePlace): Html {
   )
 }
 
-/** Links to the page's last night, and to a comparison with its first night (the newest if the page is gone). */
+/** Links to the page's last night, and to a comparison with its first night or, for a lost page, the newest night. */
 function nights({ queryId, first, last, newest, gone }: PageQuery, place: PagePlace): Html {
   const night = toNight(place, queryId, { day: last.runDate })
   const other = gone ? newest : first

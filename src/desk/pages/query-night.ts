@@ -209,7 +209,7 @@ function placesOf(early: NightAnswer, late: NightAnswer) {
     })
 }
 
-/** The earlier side marks results that left. The later side marks results that entered, moved or were retitled. */
+/** Marks results that left (in the earlier answer) or that entered, moved or were retitled (in the later answer). */
 function side(
   result: SerpResult | null,
   changes: readonly SerpChange[],
@@ -258,7 +258,7 @@ function wordChanges(early: NightAnswer, late: NightAnswer): Html {
 
 type SerpChange = ReturnType<typeof compare>[number]
 
-/** A result is known to have entered or left only if the other answer was deep enough to show the result's position. */
+/** A result counts as entered or left only if the other answer was deep enough to show its position. */
 function compare(early: NightAnswer, late: NightAnswer) {
   const [old, fresh] = [bestOfEach(early.results), bestOfEach(late.results)]
   return [...new Set([...fresh.keys(), ...old.keys()])].map((key) => {

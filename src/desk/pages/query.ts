@@ -204,7 +204,7 @@ function drawLists({ said }: QueryFound, place: PagePlace): Html {
 
 type ChartDay = ReturnType<typeof chartDays>[number]
 
-/** A query's days, oldest first. A day has either `evidence` or `silence`, the reason why no answer is shown. */
+/** A query's days, oldest first. Each day has `evidence` or, if no answer is shown, the reason (`silence`). */
 function chartDays({ days, shown, ranks }: QueryFound) {
   const positions = new Map(ranks.map((one) => [`${one.runDate} ${one.domain}`, one.position]))
   const byDay = [...groupBy(days, ({ runDate }) => runDate).values()].toReversed()
@@ -228,7 +228,7 @@ const silences: Readonly<Record<string, string>> = {
   cancelled: 'not asked: the run was cancelled',
 }
 
-/** Position 1 is at the top, and days without the domain are at the bottom. Days without an answer are gaps. */
+/** Position 1 is at the top, and days without the domain are at the bottom. Days without an answer appear as gaps. */
 function rankChart(found: QueryFound, days: readonly ChartDay[]) {
   const { query, shown, ranks, notes } = found
   const deepest = Math.max(10, ...ranks.map(({ position }) => position))

@@ -30,7 +30,7 @@ export function toNight(
 export function toDomain(
   place: PagePlace,
   domain: string | null,
-  // A caller may pass a whole span, but only `since` and `until` become part of the address.
+  // Callers may pass a whole span, but the address contains only `since` and `until`.
   {
     since = null,
     until = null,

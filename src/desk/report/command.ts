@@ -98,7 +98,7 @@ async function writeSummary(call: Call<ReportOptions>): Promise<Exit> {
 
 const forecastMs = 10_000
 
-/** Rejects too many domains, because a domain that was silently left out would look as if it did not rank. */
+/** Throws if there are too many domains, because a silently omitted domain would seem not to rank. */
 function readNames(typed: string): readonly string[] {
   const domains = [...new Set(typed.split(',').map(siteName))].filter((name) => name !== '')
   if (domains.length <= mostDomains) return domains

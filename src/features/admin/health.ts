@@ -30,7 +30,7 @@ export async function runHealth(call: Call<HealthFlags>): Promise<Exit> {
 function addressOf({ url, ready, tables }: HealthFlags, { metricsHost, metricsPort }: Config) {
   if (tables === true && (ready === true || url !== undefined)) {
     throw new Misuse(
-      `expected --tables alone, got --tables with ${ready === true ? '--ready' : '--url'}; use only one of the two`,
+      `expected either --tables or ${ready === true ? '--ready' : '--url'}, got both; omit one of them`,
     )
   }
   if (url !== undefined) {

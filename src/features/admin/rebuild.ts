@@ -34,7 +34,7 @@ export async function runRebuild(call: Call<RebuildFlags>): Promise<Exit> {
   return exits.done
 }
 
-/** Maximum number of consecutive attempts that store nothing. Other transactions may block a day for a while. */
+/** Maximum number of consecutive attempts that store nothing. Other transactions may temporarily block a day. */
 const patience = 30
 
 /** Computes the sums of finished days. Each day is stored atomically, so an interrupted rebuild can be continued. */
@@ -59,7 +59,7 @@ async function rebuildDays({ db }: Mill, { options, signal }: Call<RebuildFlags>
       'in progress in another process; if that process has died, this command can continue the work after 15 minutes',
     ],
     [left.waiting, 'left out because a run on the same or an earlier day is still open'],
-    [left.open, 'without new sums because the data has changed or the command was stopped'],
+    [left.open, 'left without new sums, because the data changed or the command was stopped'],
   ] as const
   for (const [some, why] of reasons) if (some > 0) say(`${count(some, 'day')} ${why}`)
   if (left.open === 0) return exits.done

@@ -15,11 +15,11 @@ type Direction = 'up' | 'down'
 /** Conditions of a rule, without its subject. */
 export type WatchedFor = Pick<AlertRule, 'what' | 'threshold' | 'direction' | 'confirm'>
 
-/** Values that a rule compares, from one answer or one day's share. Values that the rule does not use are null. */
+/** Values for a rule to compare, from one answer or one day's share. Values that the rule does not use are null. */
 export interface Measurement {
   /** The domain's best position; null if the domain is not in the answer. */
   readonly position: number | null
-  /** Last position in the answer, or 0 for an empty answer. For a day, the mean depth of the day's answers. */
+  /** Last position in the answer (0 for an empty answer), or the mean depth of a day's answers. */
   readonly depth: number
   readonly rival: number | null
   /** True if the answer has the SERP feature or shows a wrong page; null if unknown. */
@@ -28,7 +28,7 @@ export interface Measurement {
   readonly queries: number
 }
 
-/** An open alert, with the answer before its change and the answer that confirmed it. */
+/** An open alert, with the answers before and after the change. */
 export interface StandingAlert {
   readonly base: Measurement
   readonly raised: Measurement
@@ -43,7 +43,7 @@ interface Measurements {
 }
 
 /**
- * Decides whether the newest answer, the last in the series, raises or ends a subject's alert. The alert is raised
+ * Decides whether the newest (last) answer in the series raises or ends a subject's alert. The alert is raised
  * when enough consecutive answers show a change, and ends at the first answer that no longer shows the change. The
  * answer before the change is `series[base]`.
  */
@@ -81,7 +81,7 @@ function findBase(rule: WatchedFor, series: readonly Measurement[]): number | nu
     if (base === undefined) continue
     const seen = series.slice(at + 1).map((now) => shows(rule, { base, now, mark }))
     const yes = seen.filter((one) => one === true).length
-    // If more answers show the change, then the change has already been reported, or it is older than the rule.
+    // If more answers show the change, the change was already reported or is older than the rule.
     if (seen.at(-1) === true && yes === rule.confirm && !seen.includes(false)) return at
   }
   return null
@@ -97,7 +97,7 @@ function shows({ what, threshold, direction }: WatchedFor, measurements: Measure
       if (base.position === null) return null
       return now.position === null ? reaches(now, base) || null : false
     case 'moved':
-      // A fall is a rise with the two answers swapped.
+      // Swapping the two answers turns a fall into a rise.
       return rose(
         threshold ?? 1,
         direction === 'up' ? measurements : { ...measurements, base: now, now: base },
@@ -152,7 +152,7 @@ function isBehind({ position, rival }: Measurement): boolean | null {
   return rival !== null && rival < position
 }
 
-// For a comparison, a day needs at least these fractions of the earlier day's queries and depth.
+// Minimum queries and depth of a comparable day, as fractions of the earlier day's values.
 const leastQueries = 0.8
 const leastDepth = 0.6
 
@@ -162,7 +162,7 @@ function shrank(percent: number, { base, now }: Measurements): boolean | null {
   return now.share <= base.share * (1 - percent / 100) + Number.EPSILON
 }
 
-/** A detected change, before the domain that took or lost the position is looked up. */
+/** A change for which the domain that took or lost the position has not been looked up yet. */
 export interface FoundChange {
   readonly rule: AlertRule
   readonly query: AskedQuery
@@ -208,7 +208,7 @@ export async function putIntoWords(
   })
 }
 
-/** Position to look up: in the newer answer after a loss, or in the older answer after a gain. */
+/** Position to look up, in the newer answer for a loss and in the older answer for a gain. */
 function soughtPlace({ rule, way, base, now, measurements }: FoundChange) {
   const gain = rule.what === 'entered' || way === 'up'
   const answer = gain ? base : now
@@ -246,7 +246,7 @@ interface Around {
   readonly places: SeenPlaces
 }
 
-/** Subjects that a rule watches in the answers to a query, or has reported before. */
+/** Returns the subjects that a rule watches in a query's answers or has already reported. */
 export function subjectsOf(
   rule: AlertRule,
   around: Around,
@@ -373,7 +373,7 @@ function changeOf(
   }
 }
 
-/** Describes a position. A missing domain is `below` the greater of the answer's depth and the other position. */
+/** Describes a position; for a missing domain, `below` the depth or the other position, whichever is greater. */
 function placeWords({ position, depth }: Measurement, other: Measurement): string {
   return position === null ? `below ${Math.max(depth, other.position ?? 0)}` : String(position)
 }
@@ -401,7 +401,7 @@ function alertQuestion({ rule, query, base, now }: FoundChange): string {
   return questionLine(origin, ['keyword', '--q', query.q, ...between])
 }
 
-/** Describes a drop in a domain's share. `other_domain` is the domain with the largest increase. */
+/** Describes a drop in a domain's share. `other_domain` is the domain that gained the most. */
 export function describeShare(
   alert: Record<'domain' | 'tag' | 'origin' | 'base_run_date' | 'run_date', string> &
     Record<'previous_share' | 'share', number> & { readonly other_domain: string | null },

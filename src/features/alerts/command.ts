@@ -86,7 +86,7 @@ async function showRules(call: Call<AlertFlags>): Promise<Exit> {
   return exits.done
 }
 
-/** Reminds the user to load the rules in the file, because the file has no effect until its rules are loaded. */
+/** Reminds the user to load the rules in the file. Until then, these rules have no effect. */
 async function hintLoad(db: Database): Promise<void> {
   if ((await readAlertRules(db)).length > 0 || !existsSync(join(workplace, shipped))) return
   const rows = await readRows(join(workplace, shipped), shipped)
@@ -160,7 +160,7 @@ function stateOf(alert: AlertRow): string {
 
 function answersOf(alert: AlertRow): string {
   const { base_search_id: base, search_id: search, base_run_date: before, run_date: date } = alert
-  if (base === null) return `none, because this alert compares the shares of ${before} and ${date}`
+  if (base === null) return `none, because this alert compares the shares on ${before} and ${date}`
   return `${base} (${before}), ${search} (${date})`
 }
 
@@ -219,11 +219,11 @@ const kinds: Record<
 interface KnownNames {
   /** Returns the name of the list that a line refers to; null if there is no such list. */
   readonly listOf: (typed: string) => string | null
-  /** Folders and groups of hosts among our sites and rivals' sites. Only these sites have separate figures. */
+  /** Our sites and rivals' sites that are folders or groups of hosts. Only these sites have separate figures. */
   readonly sites: ReadonlySet<string>
 }
 
-/** Parses the rules in a file, except disabled rules. One error lists all problems in the file. */
+/** Parses the enabled rules in a file. If there are problems, a single error lists all of them. */
 export function readAlertFile({
   rows,
   shown,
@@ -314,14 +314,14 @@ const siteShape = `a domain like example.com, without https://, or a folder or *
 function refuseOthers(what: AlertRule['what'], { cell, refuse }: RuleLine): void {
   for (const column of ['threshold', 'direction', 'domain', 'rival', 'feature'] as const) {
     if (!kinds[what].columns.includes(column) && cell(column) !== '') {
-      refuse(column, `nothing for ${what}`)
+      refuse(column, `an empty cell for ${what}`)
     }
   }
   if (what === 'rival_passed' && cell('rival') === '') {
     refuse('rival', 'the domain that overtakes ours, or * for any domain')
   }
   if (what === 'share_fell' && cell('list') !== '' && cell('tag') !== '') {
-    refuse('tag', 'nothing for a rule about a list')
+    refuse('tag', 'an empty cell for a rule about a list')
   }
 }
 

@@ -92,7 +92,7 @@ interface AlertCheck {
   readonly recovered: Recovery[]
 }
 
-/** Returns the lines to print, and a sentence about all of the night's alerts. */
+/** Returns the lines to print, and a one-sentence summary of the night's alerts. */
 async function checkRun(trx: Database, run: UncheckedRun) {
   const rules = await readAlertRules(trx, run.judged_at)
   const ours = await readOursOn(trx, run.run_date)
@@ -114,7 +114,7 @@ async function checkRun(trx: Database, run: UncheckedRun) {
   return { lines: [...told, ...ended], summary }
 }
 
-/** If at least this number and this share of queries drop, the whole night is probably bad. */
+/** If at least this many queries and this share of all queries drop, the whole night is probably bad. */
 const badNight = { queries: 5, share: 0.25 }
 
 function summarise({ raised, run }: AlertCheck, answered: number): Headline {
@@ -179,11 +179,11 @@ async function readFacts(
 ) {
   const queries = asked.map(({ query_id: id }) => id)
   const limit = Math.max(...rules.map(({ confirm }) => confirm)) + passedOver
-  // Reads one answer per day, oldest first: up to the run's day, and on later days that were already checked.
+  // Reads one answer per day up to the run's day, and on later days that were already checked, oldest first.
   const about = { queries, date: run.run_date, limit }
   const answers = await readRows<RankAnswer>(trx, 'read_rank_evidence', about)
   const known = await readKnownAlerts(trx, queries)
-  // For each open alert, the answers before and after its change.
+  // Ids of the answers that each open alert compares.
   const standIns = known
     .flatMap((one) => (one.recovered_run_date === null ? [one.base_search_id, one.search_id] : []))
     .filter((id) => id !== null)
@@ -204,7 +204,7 @@ async function readFacts(
   }
 }
 
-/** Returns the changes in a query's answers that a rule watches for, and records the alerts that ended. */
+/** Finds changes that a rule watches for in a query's answers, and records the alerts that ended. */
 function judge(
   { ours, recovered }: AlertCheck,
   { evidence, known: alerts, kept, places }: Facts,
@@ -236,7 +236,7 @@ function judge(
   })
 }
 
-/** Answers to a query, or shares of a domain, which a rule compares over time. */
+/** Data that a rule compares over time: answers to a query, or a domain's shares. */
 interface WatchedSeries<T extends S, S> {
   readonly known: KnownAlert | undefined
   /** Evidence for the known alert, before and after the change. */
@@ -296,7 +296,7 @@ async function checkRule(
     one.recovered_run_date === null ? [one.base_run_date, one.run_date] : [],
   )
   const shares = new Map<string, readonly ShareDay[]>()
-  // Each day is read separately, because a constant date restricts the view to that day's rows.
+  // Each day is read separately: with a constant date, the view reads only that day's rows.
   for (const date of new Set([...days, ...standIns])) {
     shares.set(date, await readSharesOn(trx, { tag, domains, date }))
   }

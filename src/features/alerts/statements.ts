@@ -60,7 +60,7 @@ export interface Headline {
   readonly headline: string
 }
 
-/** Records that a run was checked. Each new judgement requires a new check. */
+/** Records that a run was checked. A run that is judged again must be checked again. */
 export async function markChecked(
   db: Database,
   { id, judged_at: judged }: UncheckedRun,
@@ -136,7 +136,7 @@ function withdrawal(trx: Database, why: string) {
 
 export type KnownAlert = Awaited<ReturnType<typeof readKnownAlerts>>[number]
 
-/** Reads each rule's newest alert about each subject, either for the given queries or for shares. */
+/** Reads the newest alert for each rule and subject, about the given queries or about shares. */
 export async function readKnownAlerts(trx: Database, about: readonly string[] | 'shares') {
   return trx
     .selectFrom('alerts')
@@ -186,7 +186,7 @@ export async function insertAlerts(trx: Database, alerts: readonly NewAlert[]): 
   }
 }
 
-/** End of an alert: its id, the run, day and answer that end it, and the value measured in that answer. */
+/** The end of an alert, with its cause (run, day and answer) and the value measured in that answer. */
 export type Recovery = Updateable<Alerts> & { readonly id: number }
 
 export async function recoverAlert(trx: Database, { id, ...end }: Recovery): Promise<void> {

@@ -1,4 +1,4 @@
-// The trust command: shows quarantined answers, and stores people's decisions to trust or distrust runs and answers.
+// The trust command: shows quarantined answers, and stores decisions about whether to trust runs and answers.
 
 import { npmRun } from '../../base/cli/commands.ts'
 import { userInfo } from 'node:os'
@@ -108,7 +108,7 @@ async function findTargets(db: Database, options: TrustFlags) {
   throw new Misuse(`no finished runs match; ${npmRun('status')} lists the runs`)
 }
 
-/** Judges these runs again, along with later runs that became suspect by comparison, and rechecks later alerts. */
+/** Judges these runs again, along with later suspect runs of their lists, and rechecks later alerts. */
 async function judgeAgain(db: Database, runs: readonly number[]): Promise<void> {
   const later = await db
     .selectFrom('runs')

@@ -63,7 +63,7 @@ export async function* readBatches(pool: Pool, inquiry: Inquiry): AsyncGenerator
   } catch (error) {
     throw explain(error)
   } finally {
-    // A pending cancellation must not affect the next statement on this connection.
+    // Otherwise, a pending cancellation could affect the next statement on this connection.
     await settle()
     // The rollback resets the settings. If the rollback fails, the pool discards the broken connection.
     await client.query('rollback').then(
@@ -225,7 +225,7 @@ export function expectHarmless(text: string): void {
   )
 }
 
-/** Connects with the analysts' login. Statements cannot exceed the login's rights, even if they switch roles. */
+/** Connects with the analysts' login. Even a statement that switches roles cannot exceed the login's rights. */
 export async function openAnalyst({
   url,
   installation,

@@ -35,8 +35,8 @@ interface Loading extends DomainFile {
 }
 
 /**
- * Updates the domain tables to match the given lines without changing the past. A changed or removed line's period ends
- * yesterday, and a new line's period starts today, unless the line has its own dates.
+ * Updates the domain tables to match the given lines without changing the past. The period of a changed or removed line
+ * ends yesterday, and that of a new line starts today, unless the line has its own dates.
  */
 export async function loadDomains(trx: Transaction<DB>, loading: Loading): Promise<void> {
   await loadTable(trx, loading, false)
@@ -79,7 +79,7 @@ async function loadTable(
   }
 }
 
-/** Selects the row that matches a line's domain and start date. */
+/** Selects the row with the domain and start date of a line. */
 function isLine({ domain, since }: Pick<OwnDomain, 'domain' | 'since'>) {
   const eb = expressionBuilder<DB, (typeof tables)[number]>()
   return eb.and([eb('domain', '=', domain), eb('since', 'is not distinct from', since)])
@@ -145,7 +145,7 @@ export async function putDomain(trx: Transaction<DB>, line: OwnDomain): Promise<
     .execute()
 }
 
-/** Ends all of a domain's lines on a day, and deletes lines that start later. */
+/** Ends all lines of a domain on a given day, and deletes lines that start later. */
 export async function endDomain(
   trx: Transaction<DB>,
   { domain, on }: { readonly domain: string; readonly on: string },
@@ -161,7 +161,7 @@ export async function endDomain(
   }
 }
 
-/** Undoes the last command. Undoing an undo restores the changes. */
+/** Undoes the last command, or the last undo. */
 export async function undoDomains(trx: Transaction<DB>): Promise<void> {
   const last = await trx
     .selectFrom('own_domain_changes')
@@ -204,7 +204,7 @@ export interface HeldDay extends DomainDay {
   readonly domain: string
 }
 
-/** A selection of domains and days. The tag `*` stands for all queries. */
+/** A selection of domains and days. The tag `*` selects all queries. */
 interface ShareSpan extends DaySpan {
   readonly domains: readonly string[]
   readonly tag: string
@@ -218,7 +218,7 @@ export function readHeldDays(db: Database, { domains, tag, since, until }: Share
 /** A domain that appears in a result, is ours or belongs to a rival. Our current and former domains have labels. */
 export type KnownDomain = NonNullable<Awaited<ReturnType<typeof readKnownDomain>>>
 
-/** Finds a domain by name, or returns null if no answer or domain line contains it. */
+/** Finds a domain by name. Returns null if the domain is in no answer and in no domain entry. */
 export async function readKnownDomain(db: Database, domain: string) {
   const known = await db
     .selectNoFrom((eb) => [
@@ -251,12 +251,12 @@ export interface DomainRow {
   readonly top3: number
 }
 
-/** Reads domains, ours first, by share on the last answered day, with the share on the first answered day. */
+/** Reads domains with their shares on the first and last answered days: ours first, then by last share. */
 export function readDomainTable(db: Database, { since, until }: DaySpan, word: string | null) {
   return readRows<DomainRow>(db, 'read_domain_table', { until, since, word })
 }
 
-/** A position change for one query, between the last known answers on two days. */
+/** Change in a position between the last known answers to a query on two days. */
 export interface PlaceMove {
   readonly queryId: string
   readonly q: string

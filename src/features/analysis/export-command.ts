@@ -196,7 +196,7 @@ async function findTime(db: Database, relation: string): Promise<string> {
   const [found] = await readRows<{ name: string }>(db, 'read_time_column', { relation, times })
   if (found !== undefined) return found.name
   throw new Misuse(
-    `expected a table or view with a time column for --since and --until, got ${relation}, which has none; leave them out, or use --where`,
+    `expected a table or view with a time column for --since and --until, got ${relation}, which has none; omit these flags, or use --where`,
   )
 }
 

@@ -50,7 +50,7 @@ export function parseQuestion(name: string, text: string) {
   if (asks === undefined)
     throw new Error(`expected ${name}.sql to begin with the question that it answers`)
   const parameters: Parameter[] = []
-  // A question that accepts no slice flags gives the reason in its second line.
+  // If a question accepts no slice flags, its second line states the reason.
   const unsliced = lines[1]?.startsWith('-- unsliced: ') === true
   const begin = unsliced ? 2 : 1
   for (const line of lines.slice(begin)) {
@@ -94,7 +94,7 @@ function bind(question: Question, given: ReturnType<typeof readFlags>) {
     throw new Misuse(`expected a parameter of ${name}, got --${other}; valid parameters: ${list}`)
   }
   const slice = readSlice(new Map([...given].filter(([flag]) => narrows.includes(flag))))
-  // If two days are given, the later day is the question's day.
+  // If two days are given, the later day applies.
   const ends = narrows.includes('until') && slice.until !== undefined
   if (ends && !given.has('day')) given.set('day', [slice.until])
   const values = parameters.map(({ name: parameter, fallback, meaning, choices }) => {

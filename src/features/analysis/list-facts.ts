@@ -73,7 +73,7 @@ export interface ListCoverage {
   readonly failed: number
   readonly unknown: number
   readonly open: number
-  /** Queries with an unreadable, suspect or hidden answer, and queries that were unaffordable or cancelled. */
+  /** Queries whose answer is unreadable, suspect or hidden, and unaffordable or cancelled queries. */
   readonly others: number
 }
 
@@ -111,7 +111,7 @@ interface MemberChoice {
   readonly list: number
   readonly word: string | null
   readonly tag: string | null
-  /** If true, reads only queries whose text differs from the text in the list. */
+  /** If true, reads only queries whose text is spelled differently in the list. */
   readonly respelled: boolean
   readonly skip: number
   readonly most: number

@@ -19,7 +19,7 @@ export function readOrigins(typed: string): string {
   )
 }
 
-/** Returns the origins of all stored answers if the views show none of them, or null otherwise. */
+/** Returns the stored answers' origins if the views show none of these answers, or null otherwise. */
 async function hiddenOrigins(db: Database, asked: string | undefined): Promise<string | null> {
   type Found = { readonly shown: boolean; readonly there: string | null }
   const parameters = { asked: asked ?? null }

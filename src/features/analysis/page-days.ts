@@ -37,7 +37,7 @@ export function readPageDays(db: Database, { key, since, until }: PageSpan) {
   return readRows<PageDay>(db, 'read_page_days', { key, since, until, most: mostPageDays })
 }
 
-/** Newest answer in a period to a query for which the page has ranked. */
+/** A query's newest answer in a period. The page has ranked for the query. */
 export interface NewestAnswer {
   readonly queryId: string
   readonly runDate: string
@@ -60,18 +60,18 @@ export function readNewestAnswers(
   })
 }
 
-/** Reads a page's daily sums, under all spellings of its URL. Sums for domains are computed in the same way. */
+/** Reads a page's daily sums, which cover all spellings of its URL. Domain sums are computed in the same way. */
 export function readPageHoldings(db: Database, { key, since, until }: PageSpan) {
   return readRows<DomainDay>(db, 'read_page_holdings', { since, until, key })
 }
 
 /** Change in a page's position between the last known answers to a query on two days. */
 interface PageMove extends PlaceMove {
-  /** Domain now at the page's previous position; null if unknown, or if the page had no previous position. */
+  /** Domain that now holds the page's previous position; null if unknown, or if there was no such position. */
   readonly taker: string | null
 }
 
-/** Reads a page's position changes between two days, under all spellings of its URL, largest changes first. */
+/** Reads the position changes of a page (all spellings of its URL) between two days, largest changes first. */
 export function readPageMoves(db: Database, { key, since, until }: PageSpan) {
   return readRows<PageMove>(db, 'read_page_moves', { since, until, key })
 }

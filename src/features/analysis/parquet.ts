@@ -2,9 +2,9 @@
 import { ByteWriter, ParquetWriter } from 'hyparquet-writer'
 import { type CellBatch, type CellColumn, listIn } from '../../base/database/fetch.ts'
 
-// Number of rows per row group. Readers can skip a whole group, but must hold a group in memory.
+// Number of rows per row group. A reader can skip groups, but holds each group that it reads in memory.
 const groupRows = 20_000
-// A group also ends at this number of characters, because bodies are long.
+// A group also ends after this many characters, because bodies are long.
 const groupCharacters = 8_000_000
 
 /** Writes rows as one Parquet file, one row group at a time, with constant memory use. */
@@ -47,7 +47,7 @@ function openDraft(cellColumns: readonly CellColumn[]) {
       return (group[0]?.data.length ?? 0) >= groupRows || characters >= groupCharacters
     },
     takeGroup(): Uint8Array {
-      // No `await` is needed, because the writer returns a promise only if its output does.
+      // No `await` is needed, because the writer returns a promise only for an asynchronous output.
       void writer.write({ columnData: group, rowGroupSize: groupRows * 2 })
       group = columns.map(({ name }) => ({ name, data: [] }))
       characters = 0
@@ -67,7 +67,7 @@ type Type = Omit<SchemaElement, 'name' | 'repetition_type'>
 
 interface Kind {
   readonly type: Type
-  /** The footer's logical type, if different. JSON is written as text, because the library would lose digits. */
+  /** Logical type in the footer, if not `type`. JSON is written as text, because the library would lose digits. */
   readonly said?: Type
   readonly read: (text: string) => unknown
 }
@@ -106,7 +106,7 @@ const kinds: Readonly<Record<number, Kind>> = {
   1700: double,
   2950: {
     type: { type: 'FIXED_LEN_BYTE_ARRAY', type_length: 16, logical_type: { type: 'UUID' } },
-    // This conversion is faster than the library's, which handles one digit at a time.
+    // The library's own conversion is slower, because it handles one digit at a time.
     read: (given) => Buffer.from(given.replaceAll('-', ''), 'hex'),
   },
   3802: json,

@@ -7,7 +7,7 @@ export interface RowOptions extends Omit<CsvOptions, 'quoteEmpty'> {
   readonly bom?: boolean
 }
 
-/** Formats rows in batches, with constant memory use. The database formats JSON lines. */
+/** Formats rows in batches, with constant memory use. For JSON, the database formats each line. */
 export async function* writeRows(
   batches: AsyncIterable<CellBatch>,
   format: 'csv' | 'ndjson',
@@ -50,7 +50,7 @@ export function object(
 
 function cell(value: string | null, column: CellColumn | undefined): Cell {
   if (value === null) return null
-  // Pandas and spreadsheets would read the database's "t" as text.
+  // Pandas and spreadsheets would not read "t" as true.
   if (column?.kind === 'boolean') return value === 't'
   if (column?.kind !== 'number') return value
   // Integers keep all digits. Numbers are not escaped, because a negative number is not a formula.

@@ -33,7 +33,7 @@ export async function fromFirstAnswers(
   return { since: only(rows).since, until, cut }
 }
 
-/** Returns the combined version of a period's stored days and the compared day; null if any day is missing. */
+/** Returns one version for a period's stored days and the compared day; null if any day is not stored. */
 export async function readStoredVersion(
   db: Database,
   days: DaySpan & { readonly compared: string },

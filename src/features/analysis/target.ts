@@ -34,7 +34,7 @@ const reasons: Readonly<Record<string, string>> = {
   EACCES: 'a file that this user is not allowed to write; choose another file',
   EPERM: 'a file that this user is not allowed to write; choose another file',
   EROFS: 'a file on a read-only file system; choose another file',
-  ENXIO: 'a pipe, a socket or a device; name a file',
+  ENXIO: 'a pipe, a socket or a device; choose a file',
   ENOSPC: 'no disk space left; free up space, or choose another file',
   EDQUOT: 'no disk space left; free up space, or choose another file',
 }
@@ -80,7 +80,7 @@ export async function writeTarget(
   process.once('exit', drop)
   try {
     drop()
-    // `wx` fails if the file exists: an existing file could be a link.
+    // With `wx`, an existing file, which could be a link, causes an error.
     const handle = await open(part, 'wx').catch(fail)
     try {
       // Only write errors are attributed to the target. Read errors are thrown unchanged.

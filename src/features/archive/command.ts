@@ -134,7 +134,7 @@ async function returnDays(
     const { rows, files } = await bringBack({ client, engine, folder, installation }, day)
     done.push({ run_date, part, rows })
     say(`${run_date}: ${rows} rows were restored`)
-    // Remaining files are harmless: the rows are restored, and archiving the day again would replace the files.
+    // Files that remain are harmless, because the next archive of the day would replace them.
     await folder.remove(files).catch((error: unknown) => {
       say(`${run_date}: the archive files could not be removed: ${reasonOf(error)}`)
     })

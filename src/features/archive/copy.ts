@@ -13,7 +13,7 @@ export interface CopiedRows {
   readonly longest: number
 }
 
-/** Connection methods that the driver uses for COPY but omits from its types. */
+/** COPY methods of the driver's connection that its types omit. */
 interface Wire {
   readonly stream: Writable & { pause: () => void; resume: () => void }
   readonly sendCopyFromChunk: (bytes: Buffer) => void
@@ -21,7 +21,7 @@ interface Wire {
   readonly sendCopyFail: (reason: string) => void
 }
 
-/** Maximum number of waiting batches before the server is paused. */
+/** The server is paused when this many batches are waiting. */
 const mostWaiting = 8
 
 /** Reads `copy (…) to stdout` in batches of whole rows; a slow reader slows down the server. */
@@ -165,7 +165,7 @@ export async function enterRows(
   try {
     return await copying.done
   } catch (error) {
-    // The server's error only says that the copy was aborted, so the error that caused the abort is thrown instead.
+    // Throws the cause of the abort, because the server's error only says that the copy was aborted.
     throw copying.cause ?? error
   } finally {
     copying.over = true

@@ -154,7 +154,7 @@ async function readBack(passage: Passage, tables: readonly ManifestTable[]) {
       await holdFiled(passage, { ...table, files })
     } catch (cause) {
       throw new Misuse(
-        `the files of ${table.table} do not contain the written data (${reasonOf(cause)}), because of a failing disk or a value that Parquet cannot store, such as a BC timestamp; nothing was removed`,
+        `the files of ${table.table} do not contain the written data (${reasonOf(cause)}); the disk may be failing, or Parquet cannot store a value, such as a BC timestamp; nothing was removed`,
         { cause },
       )
     }
@@ -292,7 +292,7 @@ function tableOf(manifest: Manifest, name: string): ManifestTable {
   const table = manifest.tables.find((each) => each.table === name)
   if (table === undefined) {
     throw new Misuse(
-      `expected ${name} in ${manifestPath(manifest)}, got a manifest without it; restore the original file`,
+      `found no table ${name} in ${manifestPath(manifest)}; restore the original file`,
     )
   }
   return table

@@ -22,7 +22,7 @@ export async function holdArchive(pool: Pool): Promise<PoolClient> {
   }
 }
 
-/** Makes a connection output bytea as text where possible, which is lossless and half the size of hex. */
+/** Makes a connection output bytea as text if possible. Text is lossless and takes half the space of hex. */
 export async function teachBytes(client: PoolClient): Promise<void> {
   await client.query(`
     create or replace function pg_temp.told_bytes(given bytea) returns text language plpgsql strict as $$
@@ -36,7 +36,7 @@ export async function teachBytes(client: PoolClient): Promise<void> {
 
 export const lockNotAvailable = '55P03'
 
-/** Locks the archive. Waits long enough for the server to detect a killed connection. */
+/** Locks the archive. The wait is long enough for the server to detect a killed connection. */
 export async function takeArchive(client: PoolClient, how: 'alone' | 'shared'): Promise<void> {
   const lock = how === 'alone' ? 'pg_advisory_lock' : 'pg_advisory_lock_shared'
   await client.query("set lock_timeout = '3s'")
@@ -69,7 +69,7 @@ export function readArchivedDays(
     .execute()
 }
 
-/** Finds old days whose runs have ended, oldest first. Stops at an open day, so that no comparison skips a day. */
+/** Finds old days whose runs have ended, oldest first. Stops at a day with open runs, so no comparison skips a day. */
 export async function readLeavingDays(db: Database, olderMs: number) {
   const { rows } = await sql<{ day: string; run: number | null }>`
     select
@@ -102,7 +102,7 @@ export interface ArchivedTable {
   /** Columns by which rows are sorted, so that the same rows produce the same file. */
   readonly key: string[]
   readonly without?: readonly string[]
-  /** SQL condition that selects the rows. The alias of the table is `t`. */
+  /** SQL condition for the rows to archive. The alias of the table is `t`. */
   readonly where: string
 }
 

@@ -11,19 +11,19 @@ import type { CopiedRows, FiledColumn } from './copy.ts'
 const settings = {
   // Several threads could change the row order.
   threads: '1',
-  // The longest bodies fit within this limit. A typical night uses only a small part of the limit.
+  // The longest bodies fit within this limit. A typical night needs far less memory.
   memory_limit: '1GB',
   enable_external_file_cache: 'false',
   // Free memory is returned to the system immediately. Otherwise, memory use would grow with each archived day.
   allocator_flush_threshold: '8MB',
-  // Without a temporary directory, too much data causes an error instead of filling a folder that nobody monitors.
+  // Without a temporary directory, excess data causes an error instead of filling an unmonitored folder.
   temp_directory: '',
   autoinstall_known_extensions: 'false',
   autoload_known_extensions: 'false',
   allow_community_extensions: 'false',
 }
 
-// Row group size. Readers can skip a whole row group, and hold one row group in memory at a time.
+// Row group size. Readers can skip whole row groups, and keep only one row group in memory.
 const groupBytes = 8_000_000
 /** DuckDB's vector size, which is the minimum number of rows in a row group. */
 const leastGroup = 2048
@@ -95,7 +95,7 @@ export class ParquetEngine {
 
   /**
    * Reads a file's rows in the format of `copy … to stdout (format csv, force_quote *)`. With `plain`, the text is a
-   * third shorter, but is only suitable for copying into a table. Only one file can be read at a time.
+   * third shorter, but can only be copied into a table. Only one file can be read at a time.
    */
   async *rows(
     path: string,

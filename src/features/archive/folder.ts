@@ -66,7 +66,7 @@ export class ArchiveFolder {
     }
   }
 
-  /** Creates a file under a name that readers ignore. */
+  /** Creates a file with a name that readers ignore. */
   async draft(name: string): Promise<FileHandle> {
     const path = this.where(this.draftName(name))
     this.#drafted.set(name, path)

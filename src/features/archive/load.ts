@@ -47,7 +47,7 @@ const movable = movedTables.map(({ name }) => name)
 /** Loads archived rows into temporary tables. The views on this connection also read these tables. */
 export async function loadArchive(client: PoolClient, reading: ArchiveReading): Promise<void> {
   const begun = performance.now()
-  // The archive is locked, because a day that is archived or restored at the same time would be missed or read twice.
+  // Without the lock, a day that is archived or restored at the same time could be missed or read twice.
   await takeArchive(client, 'shared')
   const all = await readArchivedDays(reading.db)
   const { since = '', until = '9999-12-31' } = reading.span ?? {}
@@ -87,15 +87,15 @@ export async function loadArchive(client: PoolClient, reading: ArchiveReading): 
   )
 }
 
-/** Columns of each table that a query may read; null means all columns. */
+/** For each table, the columns that a query may read; null means all columns. */
 async function readColumnsRead(client: PoolClient, text: string, tables: readonly string[]) {
   const planned = await planQuestion(client, text)
   const ours = new Map(readViews().files.map((file) => [file.name, withoutWords(file.text)]))
   const read = new Map<string, ReadonlySet<string> | null>()
   for (const table of tables) {
-    // The words in the plan include the names of all columns that are read.
+    // The plan names all columns that are read.
     const words = planned?.words.get(`archived_${table}`)
-    // The plan shows a function's columns only if the server inlined the function.
+    // A function's columns appear in the plan only if the server inlined the function.
     const hidden = planned?.functions.some(
       (name) => !ours.has(name) || wordsBehind(name, ours).has(table),
     )
@@ -113,7 +113,7 @@ async function readColumnsRead(client: PoolClient, text: string, tables: readonl
 
 /**
  * Finds the tables that a query names, directly or through views and functions. Words in comments count too, because an
- * extra table costs only time, but a missing table would give a wrong result.
+ * extra table only costs time, whereas a missing table would cause wrong results.
  */
 export function tablesOf(question: string, tables: readonly string[]): readonly string[] {
   const seen = wordsBehind(
@@ -276,7 +276,7 @@ async function planQuestion(client: PoolClient, text: string) {
     const explain = { text: `explain (verbose, format json) ${question}`, queryMode: 'extended' }
     const plan: pg.QueryResult<{ 'QUERY PLAN': readonly { Plan: Step }[] }> =
       await client.query(explain)
-    // Words in the plan's scans of each temporary table, such as the columns that the query reads.
+    // Words from the plan's scans, by temporary table, such as the names of the columns read.
     const words = new Map<string, Set<string>>()
     for (const { Plan: step } of plan.rows[0]?.['QUERY PLAN'] ?? []) gatherWords(step, words)
     const called = wordsOf(plan.rows)

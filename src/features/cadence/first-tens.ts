@@ -68,7 +68,7 @@ const storing = sql`
   order by search_id
   on conflict do nothing`
 
-/** SQL that encodes an answer's top ten, with one number per page. A page has the same number on every server. */
+/** SQL that encodes an answer's top ten as page numbers. The number of a page is the same on every server. */
 const shown = sql`
   select
     -- The depth may exceed an int2, and depth beyond 10 does not matter here.
@@ -82,7 +82,7 @@ const shown = sql`
     and held.page_id is not null
     and held.position between 1 and 10`
 
-/** Selects the queries that were on the list when it was last read or, with `own`, at any time. */
+/** Selects the queries in the list as last read or, with `own`, all queries that were ever in the list. */
 function membersOf({ list, own }: FirstTenOrder) {
   return sql`
     select query_id, tags

@@ -9,7 +9,7 @@ export interface KnownQuery {
   readonly id: string
   /** Constant (0 to 1) added to the interval before rounding, so that similar queries are due on different nights. */
   readonly spread: number
-  /** Comparisons of earlier nights' answers, each with the previous answer, oldest first. */
+  /** Comparisons of each earlier answer with the answer before it, oldest first. */
   readonly steps: readonly Comparison[]
   readonly last: FirstTen | null
   readonly before: FirstTen | null
@@ -23,7 +23,7 @@ export interface CadenceRules {
   readonly share: number
 }
 
-/** Maximum cost relative to daily buying: one half, minus a margin for queries that are new or bought early. */
+/** Usual maximum cost relative to daily buying: half, less a margin for queries that are new or bought early. */
 export const usualShare = 0.48
 
 /** Number of nights on which a new query is always bought before it may be skipped. */
@@ -39,7 +39,7 @@ interface CadenceDecision {
   readonly why: string
 }
 
-/** Decides which queries are bought on a night. The same facts always give the same decisions. */
+/** Decides which queries are bought on a night. The same input always leads to the same decisions. */
 export function decideNight(
   queries: readonly KnownQuery[],
   today: number,
@@ -92,7 +92,7 @@ function whyOf(steps: readonly Comparison[], rate: number): string {
   return `${changed} in ${count(steps.length, 'comparison')}: expected to change ${often}`
 }
 
-/** Finds skipped queries to buy early, because pages of a related query have moved since their last answer. */
+/** Finds skipped queries to buy early: since their last answer, pages of a related query have moved. */
 function wokenIn(
   queries: readonly KnownQuery[],
   decisions: readonly CadenceDecision[],
@@ -129,7 +129,7 @@ function intervalFor({ rate, spread }: Paced, patience: number, longest: number)
   return Math.min(Math.max(nights, 1), Math.max(longest, 1))
 }
 
-/** Finds the lowest patience that keeps a list's purchases within the allowed share of daily buying. */
+/** Finds the lowest patience that limits a list's purchases to the allowed share of daily buying. */
 function patienceFor(
   queries: readonly Paced[],
   { longest, share }: Pick<CadenceRules, 'longest' | 'share'>,
@@ -155,7 +155,7 @@ function patienceFor(
 
 /** Prior for a query without history: half a change in two nights. */
 const first = { changes: 0.5, nights: 2 }
-/** Half-lives of the weights, in nights: for the long-term rate (`usual`) and for the current rate (`now`). */
+/** Half-lives, in nights, of the weights for the long-term rate (`usual`) and the current rate (`now`). */
 const halfLives = { usual: 28, now: 3 }
 /** Weight of the long-term rate, in nights. One change shortens an interval, and a few stable nights lengthen it. */
 const trust = 4
@@ -182,13 +182,13 @@ function estimate(
   for (const { since, day, moves } of steps) {
     const last = weightOf(day)
     if (moves > 0) seen += last
-    // Adds the weights of all nights after the previous answer, up to and including the night of this answer.
+    // Adds the weights of the nights since the previous answer, including the night of this answer.
     watched += (last - weightOf(since)) / (1 - 2 ** (-1 / halfLife))
   }
   return seen / watched
 }
 
-/** Minimum number of shared top-ten pages that makes two queries related. */
+/** Minimum number of shared top-ten pages for two queries to be related. */
 const leastShared = 4
 /** Pages that appear in more answers than this, such as home pages, do not make queries related. */
 const mostAnswers = 50
@@ -216,10 +216,10 @@ function openShelves(shelves: readonly Shelf[]): (shelf: Shelf) => readonly stri
   }
 }
 
-/** Fraction of skippable queries that are sampled each night to estimate the number of missed moves. */
+/** Fraction of skippable queries in the nightly sample, from which the number of missed moves is estimated. */
 const chanceShare = 0.05
 
-/** Computes a pseudo-random number from 0 to 1. The number depends only on the words. */
+/** Computes a pseudo-random number from 0 to 1 that depends only on the words. */
 export function drawnFrom(...words: readonly string[]): number {
   const bytes = createHash('sha256').update(JSON.stringify(words)).digest()
   return bytes.readUInt32BE(0) / 2 ** 32
@@ -244,7 +244,7 @@ const firsts = 10
 export function movesBetween(before: FirstTen, after: FirstTen) {
   const places = Math.min(firsts, before.depth, after.depth)
   if (places < 1) return null
-  // Fast check for the usual case of no change: answers with the same pages share one array.
+  // Usually, the pages are unchanged, and both answers share one array.
   if (before.pages === after.pages) return { entered: [], left: [] }
   // Ten positions may contain eleven pages if two pages share a position.
   const end = places < firsts ? places : Infinity

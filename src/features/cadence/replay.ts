@@ -24,8 +24,8 @@ export function memoryOf(longest: number): number {
 }
 
 /**
- * Decides all nights again. For each night, returns the number of queries that a daily cadence would buy, and the
- * queries that an adaptive cadence would buy, including a random sample.
+ * Replays all nights. For each night, returns the number of queries bought with a daily cadence, and the queries
+ * bought with an adaptive cadence, including a random sample.
  */
 export function replayNights(histories: readonly QueryHistory[], rules: CadenceRules) {
   const memory = memoryOf(rules.longest)
@@ -38,7 +38,7 @@ export function replayNights(histories: readonly QueryHistory[], rules: CadenceR
     .toSorted((one, other) => one.day - other.day)
   return nights.map(({ day, held }, nth) => {
     const before = nights[nth - 1]?.day ?? day
-    // A query belongs to the list from its first answer to its last.
+    // A query belongs to the list from its first to its last answer.
     const members = histories.filter(({ firstTens }) => {
       const [first, last] = [firstTens[0], firstTens.at(-1)]
       return first !== undefined && last !== undefined && first.day < day && last.day >= before
@@ -69,7 +69,7 @@ function pairsOf(firstTens: readonly FirstTen[]) {
   })
 }
 
-/** Describes a query by its answers, which are given oldest first. */
+/** Describes a query by its answers (oldest first). */
 export function knownOf(list: string, id: string, firstTens: readonly FirstTen[]): KnownQuery {
   const steps = pairsOf(firstTens).flatMap(([before, after]) => stepBetween(before, after) ?? [])
   const [before = null, last = null] = [firstTens.at(-2), firstTens.at(-1)]
@@ -107,7 +107,7 @@ export function sumUp(
     in_time: inTime,
     late: lates.length - inTime,
     never: held.length - lates.length,
-    /** Longest delay until a move was seen, in nights; null if none was seen. */
+    /** Longest delay in nights until a move was seen; null if no move was seen. */
     latest: lates.length === 0 ? null : lates.reduce((most, late) => Math.max(most, late), 0),
     seen_in_time: shareOf(held, ({ late }) => late !== null && late <= inTimeNights),
     never_seen: shareOf(held, ({ late }) => late === null),
@@ -126,7 +126,7 @@ interface Move extends Omit<Change, 'since'> {
   readonly late: number | null
 }
 
-/** Finds all moves in the histories, and how late each move is seen with only the given purchases. */
+/** Finds all moves in the histories, and the delay with which the given purchases reveal each move. */
 export function movesSeen(
   histories: readonly QueryHistory[],
   nights: readonly ReplayedNight[],
@@ -136,7 +136,7 @@ export function movesSeen(
   const place = new Map(nights.map(({ day }, index) => [day, index]))
   return histories.flatMap(({ id, firstTens }) => {
     const bought = firstTens.filter(({ day }) => asked.get(id)?.has(day) === true)
-    // Matches each move to the newest observed move that fits, if any.
+    // Matches each move to the newest compatible observed move, if any.
     const left = [...changesOf(bought)]
     const judged = changesOf(firstTens)
       .toReversed()
@@ -172,7 +172,7 @@ function changesOf(firstTens: readonly FirstTen[]): readonly Change[] {
   })
 }
 
-/** Estimates from a random sample how many of the `resting` queries moved unnoticed. */
+/** Uses a random sample to estimate how many of the `resting` queries moved unnoticed. */
 export function unseenOf({ resting, drawn, moved }: Record<'resting' | 'drawn' | 'moved', number>) {
   const share = wilson(moved, drawn)
   return {
@@ -194,7 +194,7 @@ export interface Bounds {
 
 const z = 1.96
 
-/** Wilson's interval with continuity correction. `many` is the effective sample size, which may be fractional. */
+/** Wilson's interval with continuity correction. `many` is the effective sample size, not always an integer. */
 function wilson(some: number, many: number): Bounds {
   if (many <= 0) return { share: null, low: 0, high: 1 }
   const share = some / many
@@ -209,7 +209,7 @@ function lower(share: number, many: number): number {
   return Math.max(0, (2 * many * share + z * z - 1 - root) / (2 * (many + z * z)))
 }
 
-/** Computes a Wilson interval for clusters: moves of one query tend to be delayed together. */
+/** Computes a Wilson interval for clusters, because moves of one query tend to be delayed together. */
 function clustered(clusters: readonly { some: number; many: number }[]): Bounds {
   const held = clusters.filter(({ many }) => many > 0)
   const many = held.reduce((sum, one) => sum + one.many, 0)

@@ -246,7 +246,7 @@ interface MonthStage {
   readonly change: (credits: number) => void
 }
 
-/** Minimum number of nights, enough for the normal nights at the start and for all faults. */
+/** Minimum number of nights needed for the normal nights at the start and all faults. */
 const leastNights = 12
 
 const usualNights = 4
@@ -259,14 +259,14 @@ function purposeOf(night: number, nights: number): Purpose | null {
   return since < 0 || since % apart > 0 ? null : (plannedPurposes[since / apart] ?? null)
 }
 
-/** Chooses a single fault for the whole history. The fault occurs four nights before the newest night. */
+/** Chooses a fault for a single night of the history: the fourth night before the newest night. */
 function onePurpose(night: number, nights: number): Purpose | null {
   return night === nights - 5 ? 'shallow' : null
 }
 
 const spentByOthers = 25
 
-/** Half of the credits for the nights, five spare nights and other users. The rest is added after half the nights. */
+/** Half of the credits for the nights, five spare nights and other users. The other half is added halfway through. */
 function supplyOf(nights: number, queries: number): number {
   return Math.ceil(((nights + 5) * queries + spentByOthers) / 2)
 }
@@ -288,7 +288,7 @@ interface History extends Draining {
   /** Controls for the simulated API; null if the history has no faults. */
   readonly stage: MonthStage | null
   readonly purpose: typeof purposeOf
-  /** If true, the cadence is adaptive in the second half of the nights. */
+  /** True if the second half of the nights has an adaptive cadence. */
   readonly rests: boolean
 }
 
@@ -299,7 +299,7 @@ async function runNights(
 ): Promise<Summary | null> {
   let last: Summary | null = null
   for (let ago = nights - 1; ago >= 0 && !options.signal.aborted; ago -= 1) {
-    // The sample was bought today, so an adaptive list would not be bought again. The list's history ends yesterday.
+    // After today's sample, an adaptive list is not due again today, so the list's history ends yesterday.
     const day = new Date(Date.now() - (rests ? ago + 1 : ago) * dayMs)
     setDay(day)
     const runDate = localDate(mill.config.zone, day)
@@ -318,7 +318,7 @@ async function runNights(
     const marked = purpose === null ? '' : `; on purpose: ${purposes[purpose]}`
     if (purpose === 'nobody') {
       options.report(`${runDate}: nothing answered${marked}`)
-      // Cancels the remaining tasks, as the following night would do.
+      // Cancels the remaining tasks, as the next night would.
       await cancelRun(mill.db, run)
       await endRuns(mill.db, options.report)
       continue

@@ -34,7 +34,7 @@ export async function choose(
   for await (const page of pages) {
     for (const candidate of page) {
       const price = choice.price(candidate)
-      // The next candidate would exceed the budget.
+      // This candidate would exceed the budget.
       if (credits + price > choice.credits) return { queries, leftOut, looked, short: true }
       looked += 1
       const reason = reasonAgainst(candidate, choice, known)
@@ -63,7 +63,7 @@ function reasonAgainst(
   return known.has(likeness(candidate)) ? 'twins' : null
 }
 
-/** Returns a key shared by queries with nearly the same results. The number of results does not affect the key. */
+/** Returns a key shared by queries with nearly the same results. The key ignores the requested number of results. */
 function likeness({ q, location, hl, gl, device }: Query): string {
   return JSON.stringify([twinKey(q), location, hl, gl, device])
 }
@@ -141,7 +141,7 @@ export function scriptsOf(texts: Iterable<string>): ReadonlySet<string> {
   return found
 }
 
-/** True if a text uses the list's scripts. Latin names are also allowed, but only beside these scripts. */
+/** True if a text uses the list's scripts. Latin names are allowed, but only together with these scripts. */
 export function writtenLike(text: string, list: ReadonlySet<string>): boolean {
   const own = [...scriptsOf([text])]
   if (own.some((script) => script !== latin && !list.has(script))) return false

@@ -73,7 +73,7 @@ function exitOf({ kind, found }: ExpandOutcome, origin: string): Exit {
   if (kind === 'spent') return exits.stopped
   if (kind !== 'previewed' || found === null || origin === 'test') return exits.done
   const { after, floor } = found.preview.balance
-  // As with every purchase, the preview's exit code shows whether the plan stays within the limits.
+  // The preview's exit code shows whether the plan stays within the limits, as for every purchase.
   return after === null || after >= floor ? exits.done : exits.stopped
 }
 
@@ -86,7 +86,7 @@ function foundLines(found: Takeable, { list, credits }: ExpandOrder): string[] {
   const whose = found.from === 0 ? `the list ${JSON.stringify(list)}` : `round ${found.from}`
   return [
     `from        ${count(answered, 'answer')} of ${whose}, which contain ${count(candidates, 'related search')} that you have never bought`,
-    `looked at   ${formatNumber(looked)}, most promising first${leftOutNote(found)}`,
+    `considered  ${formatNumber(looked)}, most promising first${leftOutNote(found)}`,
     queryTable(shown),
     ...(more > 0 ? [`and ${formatNumber(more)} more`] : []),
     `cost        ${costLine(found)}; all rounds together use at most ${count(credits, 'credit')}`,

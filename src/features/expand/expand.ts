@@ -46,7 +46,7 @@ export interface ExpandPrompts {
   readonly show: (found: Takeable) => void
 }
 
-/** Queries that can be added, and the number of candidates that were not selected, by reason. */
+/** Queries that can be added, and the number of unselected candidates for each reason. */
 export interface Takeable extends Chosen, Frontier {
   /** Earliest round from which related searches were taken; 0 is the list itself. */
   readonly from: number
@@ -68,7 +68,7 @@ export interface ExpandOutcome {
 
 /** Performs the next step: waits for workers, plans unplanned queries, or adds the most promising related searches. */
 export async function expand(desk: ExpandDesk, order: ExpandOrder, prompts: ExpandPrompts) {
-  // Retry limit, which is never reached in practice, because each retry means that another process made progress.
+  // The retry limit is never reached in practice, because another process has made progress at each retry.
   for (let tries = 0; tries < 20; tries += 1) {
     const state = await readState(desk, order)
     const outcome = await doStep({ desk, order, prompts, state })
@@ -195,7 +195,7 @@ export function nextRound({ rounds, busy, depth, left, price }: RoundsState) {
 
 type ExpandDesk = Pick<Mill, 'config' | 'db' | 'supplier' | 'queue'>
 
-/** Estimates the cost of the given queries, and the balance after these queries and all open tasks. */
+/** Estimates the cost of the given queries, and the balance after these queries and all open tasks are paid. */
 async function preview(
   desk: ExpandDesk,
   { funds, left }: ExpansionState,
@@ -203,7 +203,7 @@ async function preview(
 ) {
   const toBuy = queries.map(({ num, device }) => ({ num, device, tasks: 1 }))
   const full = estimateCost(toBuy, funds.costs, costClass)
-  // An expansion never exceeds its budget, so the estimate must not exceed it either.
+  // An expansion never costs more than its budget, so the estimate is limited to the budget.
   const most = (found: number | null) => (found === null ? null : Math.min(found, left))
   const estimate = { ...full, credits: most(full.credits), worst: most(full.worst) }
   const { remaining } = funds
@@ -255,7 +255,7 @@ async function readState({ db, supplier }: Pick<Mill, 'db' | 'supplier'>, order:
   }
 }
 
-/** Finds the ids of both lists; 0 for a target list that does not exist yet. Rejects unsuitable lists. */
+/** Finds the ids of both lists. The id is 0 if the target list does not exist yet. Rejects unsuitable lists. */
 async function findLists(db: Database, order: ExpandOrder) {
   await expectList(db, order.list)
   const list = (await knownList(db, order.list))?.id

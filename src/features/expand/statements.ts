@@ -126,7 +126,7 @@ export async function takeExpansions(
   })
 }
 
-/** Limits the budget of the list's only open run to the remaining credits. Returns the budget if it was lowered. */
+/** Lowers the budget of the list's only open run to the remaining credits. Returns the budget if it changed. */
 export async function lowerBudget(db: Database, expanding: Expanding, credits: number) {
   const { into } = expanding
   return db.transaction().execute(async (trx) => {

@@ -127,7 +127,7 @@ function showTables(gone: DeletedRows): void {
   else print(formatTable(['table', 'rows'], rows, { right: ['rows'] }))
 }
 
-/** Describes an obstacle to forgetting the subject, and the remedy; null if there is no obstacle. */
+/** Explains why the subject can't be forgotten yet, and what to do; null if it can be forgotten. */
 export function blockerSentence(subject: Forgettable, way: Blockers): string | null {
   const [run, ...others] = way.runs
   const what = subject.kind === 'list' ? `list ${subject.list.name}` : 'the query'
@@ -143,7 +143,7 @@ export function blockerSentence(subject: Forgettable, way: Blockers): string | n
   return `the schedule ${schedule} would read ${what} again; remove its line from the schedules file, or set "on" to no in that line, and try again after the scheduler has read the file (${npmRun('nightly --')} --show)`
 }
 
-/** Notes on data that remains in the database, and on data that this command can't reach. */
+/** Describes data that remains in the database, and data that this command can't reach. */
 async function notesOf(db: Database, subject: Forgettable): Promise<readonly string[]> {
   const shared = subject.kind === 'list' ? await countShared(db, subject.list) : 0
   const kept = `${shared} of its queries are also in other lists and are kept, with all their answers`
@@ -164,7 +164,7 @@ function checkFlags({ list, query }: ForgetFlags): void {
   }
 }
 
-/** Finds the list or query that the flags name, with a description and its queries; null if it does not exist. */
+/** Finds the list or query named by the flags, with a description and its queries; null if it does not exist. */
 export async function findSubject(db: Database, flags: ForgetFlags) {
   checkFlags(flags)
   if (flags.list !== undefined) {
@@ -202,7 +202,7 @@ async function awayDaysOf(db: Database, subject: Forgettable) {
       const tasks = runs.innerJoin('tasks as t', 't.run_id', 'r.id')
       return eb.or([
         eb.exists(tasks.where(oneOf('t.query_id', subject.ids))),
-        // If an answer in the database suggests the text, answers from any archived day may suggest it too.
+        // If answers in the database suggest the text, answers from any archived day may suggest it, too.
         eb.exists(relatedTo(subject.q)),
       ])
     })

@@ -105,10 +105,10 @@ export async function forgetSubject(db: Database, subject: Forgettable, onDelete
   return sumRows([texts, related, facts, members, words])
 }
 
-/** Marks a list as forgotten after its data was deleted; returns false if the list was read again in the meantime. */
+/** Marks a list whose data was deleted as forgotten; returns false if the list was read again in the meantime. */
 export async function sealList(db: Database, list: List): Promise<boolean> {
   const ended = await patiently(() => db.transaction().execute((trx) => endList(trx, list)))
-  // Sums that were stored in the meantime contain the list name.
+  // Sums stored in the meantime still contain the list's name.
   await clearDays(db)
   return ended
 }
@@ -137,7 +137,7 @@ export async function aloneForgetting<T>(db: Database, run: () => Promise<T>): P
 
 const relatedAtOnce = 1000
 
-/** Deletes a query from other queries' related searches, along with the bodies of the answers that contain it. */
+/** Deletes a query from other queries' related searches, and the bodies of the answers that contain it. */
 async function forgetRelated(db: Database, q: string, onDeleted: OnDeleted): Promise<DeletedRows> {
   await db
     .insertInto('forgetting_words')
@@ -241,7 +241,7 @@ async function forgetQueries(db: Database, onDeleted: OnDeleted): Promise<Delete
   }
 }
 
-/** Forgets the next queries, or the next answers to these queries; returns null if no queries are left. */
+/** Forgets the next batch of queries, or of their answers. Returns null if no queries are left. */
 async function nextPortion(trx: Transaction<DB>): Promise<DeletedRows | null> {
   const due = await trx
     .selectFrom('forgetting_queries')
@@ -259,7 +259,7 @@ async function nextPortion(trx: Transaction<DB>): Promise<DeletedRows | null> {
     .limit(answersAtOnce)
     .execute()
   const answers = found.map(({ id }) => id)
-  // Reads the tasks of these answers or, if `answers` is empty, tasks without an answer. The statement searches run by
+  // Reads the tasks with these answers, or tasks without an answer if `answers` is empty. The statement searches run by
   // run, because the unique key starts with the run.
   const most = answers.length === 0 ? tasksAtOnce : null
   const pending = await readRows<{ id: number }>(trx, 'pending_tasks', { queries, answers, most })
@@ -329,7 +329,7 @@ async function forgetTasks(trx: Transaction<DB>, tasks: readonly number[]): Prom
   }
 }
 
-/** Deletes unused queries. Blocks other writers, because a list that is being planned could start to use a query. */
+/** Deletes unused queries. Blocks other writers, because planning a list could add a reference to an unused query. */
 async function endQueries(trx: Transaction<DB>, queries: readonly string[]): Promise<DeletedRows> {
   await sql`set local lock_timeout = '1s'`.execute(trx)
   await sql`lock table queries in share row exclusive mode`.execute(trx)

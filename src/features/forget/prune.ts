@@ -58,7 +58,7 @@ export function countBodies(db: Database, olderMs: number) {
     .executeTakeFirstOrThrow()
 }
 
-/** Deletes old bodies in small transactions; returns their number. Stores a fixed cutoff first. */
+/** Stores a fixed cutoff, deletes older bodies in small transactions, and returns their number. */
 export async function pruneBodies(db: Database, olderMs: number): Promise<number> {
   const { id: pruning } = await db
     .insertInto('prunings')

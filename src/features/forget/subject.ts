@@ -64,7 +64,7 @@ export function aloneIn(list: number) {
 /** Obstacles: unfinished runs, calls whose answer may still arrive, and schedules that would read a list again. */
 export type Blockers = Awaited<ReturnType<typeof readBlockers>>
 
-/** Maximum delay of a late answer. The call, the server's grace period and the database write take far less time. */
+/** Longest wait for a late answer. The call, the server's grace period and the database write take far less time. */
 const lateAnswersMs = 10 * 60_000
 
 /** Finds the runs and calls (for a list, also the schedules) that prevent a subject from being forgotten. */

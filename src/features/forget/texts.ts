@@ -66,7 +66,7 @@ function mentions<T extends keyof DB>(
   return eb(eb.fn<string>('concat_ws', [eb.val(' '), ...columns]), '~*', pattern)
 }
 
-/** All columns, except in answers, with text that a person or program wrote. */
+/** All columns with text from people or programs, except the columns of answers. */
 function placesOf(subject: Forgettable): readonly Place[] {
   if (subject.kind === 'query') {
     const pattern = wordPattern(subject.q)
@@ -74,11 +74,11 @@ function placesOf(subject: Forgettable): readonly Place[] {
   }
   const { list } = subject
   const alerts = placeIn('alerts', (eb) => eb('query_id', 'in', aloneIn(list.id)), null)
-  // A list name may be an everyday word, so only texts about lists are searched for it.
+  // A list name may be a common word, so it is searched for only in texts about lists.
   return [alerts, ...toldOfNights(wordPattern(list.name)), ...ofList(list)]
 }
 
-/** New values that clear a notice and prevent its delivery. */
+/** Update that clears a notice and prevents its delivery. */
 function untold(eb: ExpressionBuilder<DB, 'notices'>): UpdateObject<DB, 'notices'> {
   const givenUp = eb
     .case()
@@ -204,7 +204,7 @@ export async function forgetWords(db: Database): Promise<DeletedRows> {
   return gone
 }
 
-/** Deletes the recorded entries that nothing refers to. Locks out writers, because they might add a reference. */
+/** Deletes the recorded entries that nothing refers to. Blocks other writers, because they might add a reference. */
 async function forgetKind(trx: Transaction<DB>, kind: DictionaryTable): Promise<number> {
   await sql`set local lock_timeout = '1s'`.execute(trx)
   await sql`lock table ${sql.table(kind)} in share row exclusive mode`.execute(trx)
@@ -235,7 +235,7 @@ export async function touched(db: Database, change: Compilable): Promise<number>
 }
 
 const waitMs = 250
-/** The retries must last as long as planning a large list, which can take minutes. */
+/** Enough tries to wait while a large list is planned, which can take minutes. */
 const mostTries = 1_200
 
 /** Runs a batch, and retries it after conflicts with list planning or with other writes to the same rows. */

@@ -26,7 +26,7 @@ interface MetricsOptions {
   readonly more?: () => Promise<string>
 }
 
-/** Metrics by name, each with its meaning and its label name. Queries are too numerous to be used as labels. */
+/** Metrics by name, each with its meaning and its label name. There are too many queries to use them as labels. */
 const described = {
   credits_remaining: ['Balance reported by the newest answer, minus the spending since then.'],
   credits_above_floor: ['Credits that can still be spent: the balance minus the floor in force.'],
@@ -174,7 +174,7 @@ async function accountFigures(
 }
 
 function taskFigures(db: Database): () => Promise<Figures> {
-  // Cached, because counting millions of open tasks at each scrape is slow.
+  // Counting millions of open tasks at each scrape would be slow.
   const countOpen = askSparingly(() => countOpenTasks(db))
   const readNewest = askSparingly(() => readSuccesses(db))
   return async () => {
@@ -238,7 +238,7 @@ async function suspectFigures(db: Database): Promise<Figures> {
 
 const restShare = 20
 
-/** Limits a database query's load: each result is reused for twenty times as long as the query took. */
+/** Limits the load of a database query by reusing its result for twenty times the query's duration. */
 export function askSparingly<T>(ask: () => Promise<T>, now = () => performance.now()) {
   let kept: { readonly value: T; readonly until: number } | undefined
   return async () => {

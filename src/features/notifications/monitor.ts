@@ -62,7 +62,7 @@ async function databaseProblems({ db }: Mill): Promise<readonly string[]> {
 interface HealthOptions {
   readonly host?: string
   readonly port: number
-  /** Returns the reasons, other than a lack of credits, why this process can't work; empty if there are none. */
+  /** Returns all reasons why this process can't work, except a lack of credits; empty if there are none. */
   readonly problems: () => Promise<readonly string[]>
   readonly metrics: () => Promise<string>
 }

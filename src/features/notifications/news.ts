@@ -47,16 +47,16 @@ export function startNotices(
   return {
     close: async () => {
       clearInterval(timer)
-      // Checks once more, to send the newest events, such as the end of the run.
+      // A last check sends the newest events, such as the end of the run.
       await within(Promise.resolve(looking).then(look), { ms: everyMs })
     },
   }
 }
 
-// A single tick sends notices itself, in case no other process does, and must end before the next tick.
+// A single tick sends notices, in case no other process is running, and must end before the next tick.
 const sendWithinMs = 15_000
 
-/** Performs one check at the end of a tick. Notices left after a time limit are sent by the next process. */
+/** Performs one check at the end of a tick. After a time limit, the remaining notices are left to the next process. */
 export async function sendBeforeEnd({ db, config }: Pick<Mill, 'db' | 'config'>): Promise<void> {
   const { webhook, unattendedMs } = config
   if (webhook === null) return
@@ -135,13 +135,13 @@ function newFieldNotice({ found, ...about }: NewFields): SeenEvent {
 }
 
 // Time after which another process sends the notices that a killed process had claimed. A receiver must
-// respond sooner.
+// respond within this time.
 const claimMs = 60_000
 const pausesMs = [5_000, 15_000, 60_000, 300_000, 900_000, 1_800_000] as const
 // A receiver that is down overnight is usually available again in the morning.
 const deliverForMs = dayMs
 
-/** Status codes that concern only the rejected notice. Other failures would affect all notices. */
+/** Status codes for errors in the rejected notice itself. Any other failure would affect every notice. */
 const ownFault = new Set([400, 413, 422])
 
 /** Sends due notices one after another. Returns the reason for a failure, or null if nothing failed. */
@@ -271,7 +271,7 @@ export async function countNotices(db: Database) {
     .executeTakeFirstOrThrow()
 }
 
-/** Finds tasks that have been open for the given time without a live worker. Each of these periods is one event. */
+/** Reports each period in which tasks were open for the given time without a live worker as one event. */
 async function readUnattended(db: Database, forMs: number): Promise<readonly SeenEvent[]> {
   const [found] = await readRows<{ since: Date }>(db, 'unattended_since', { for_ms: forMs })
   const tasks = found === undefined ? 0 : await countOpenTasks(db)

@@ -107,7 +107,7 @@ function creditsLine(account: Conservation): string {
   return `credits of ${account.account}: ${said.join(', ')}`
 }
 
-// Facts that the database can't prove, always printed so that users do not overrate a clean result.
+// The database can't prove these facts. Printing them keeps users from overrating a clean result.
 const beyondProof = [
   "whether the API charged the reported amounts; only the API's own records show the charges",
   'consistent changes to a body, its rows, its call and the sums',
@@ -180,7 +180,7 @@ function rowsOf(answer: Answer, q: string): AnswerRows {
   }
 }
 
-/** Converts a value to the form in which a column returns it. For example, negative zero becomes zero. */
+/** Converts a value to the form that a column returns. For example, negative zero becomes zero. */
 function plain(value: unknown): unknown {
   return JSON.parse(JSON.stringify(value))
 }
@@ -269,7 +269,7 @@ async function countAnswers(db: Database) {
 
 export type Check = ReturnType<typeof checkOf>
 
-/** Runs the function on one snapshot. Otherwise, rows that change between two queries would look like violations. */
+/** Runs the function on one snapshot, because rows that change between two queries would look like violations. */
 export async function onSnapshot<T>(db: Database, look: (snapshot: Database) => Promise<T>) {
   return db
     .transaction()
@@ -278,7 +278,7 @@ export async function onSnapshot<T>(db: Database, look: (snapshot: Database) => 
     .execute(look)
 }
 
-/** Runs the checks in `sql/checks`. Recomputes the sums of `days` finished days, or of all if `days` is null. */
+/** Runs the checks in `sql/checks`. Recomputes the sums of `days` finished days (null: of all finished days). */
 export async function runChecks(
   db: Database,
   { zone, days }: { readonly zone: string; readonly days: number | null },
@@ -323,7 +323,7 @@ function firstLine(text: string): string {
   return text.split(/\r?\n/, 1)[0] ?? ''
 }
 
-/** Ids of the finished days that can be recomputed, in random order. */
+/** Reads the ids of the finished days that can be recomputed, in random order. */
 async function readFinishedDays(db: Database): Promise<readonly number[]> {
   const rows = await readRows<{ id: number }>(db, 'read_finished_days', {})
   return rows.map(({ id }) => id)

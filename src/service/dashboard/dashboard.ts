@@ -39,9 +39,9 @@ export function addDashboard(app: OpenAPIHono<DoorEnv>, parts: DashboardParts): 
   // After a form is submitted, the page keeps the form's address, which users may reload or bookmark.
   for (const shown of ['/dashboard', '/dashboard/keys']) app.get(shown, (c) => show(c, parts))
   addForms(app, parts)
-  // On this page, customers enter their key to see their account's usage.
+  // A page on which customers enter a key to see the usage of an account.
   app.get('/usage', (c) => c.html(renderUsageForm(), 200, pageHeaders))
-  // The dashboard also uses this address, because addresses under /dashboard may require the password.
+  // The dashboard also uses this style sheet. Addresses under /dashboard may require the password.
   app.get('/usage/style.css', (c) =>
     c.body(dashboardStyle, 200, { ...pageHeaders, 'content-type': 'text/css; charset=utf-8' }),
   )

@@ -44,7 +44,7 @@ async function tag({ q, texts }: Found): Promise<NamedEntity[]> {
   return [q, ...tellingSentences(texts)].flatMap((sentence) => typed(nlp, sentence))
 }
 
-// Most texts have none of these tags, and the check for a tag is much cheaper than extracting names.
+// Most texts have none of these tags, and checking for a tag is much cheaper than extracting names.
 const kinds = [
   ['people', 'Person', '#Person'],
   ['places', 'Place', '(#Place|#Address)'],
@@ -94,17 +94,17 @@ function tellingSentences(texts: readonly string[]): string[] {
 }
 
 const plainName = /^[\p{L}\p{N}][\p{L}\p{N} .,:'&/+-]*$/u
-// Matches names such as WebP, IndexedDB, SVG and MP3, but no everyday word.
+// Matches names such as WebP, IndexedDB, SVG and MP3, but not everyday words.
 const ownShape = /\p{L}.*[\p{Lu}\p{N}]/u
 
 export class Gazetteer {
   readonly #names = new Map<string, NamedEntity>()
-  /** Maximum number of words in a name, by the name's first word. Most words begin no name. */
+  /** Number of words in the longest name with a given first word. Most words begin no name. */
   readonly #longest = new Map<string, number>()
 
   constructor(entities: readonly NamedEntity[]) {
     for (const entity of entities) {
-      // Texts mention a name such as `CSS Grid Layout (level 1)` without the level. Names such as `<select>` are skipped.
+      // Texts mention names like `CSS Grid Layout (level 1)` without the level. Names such as `<select>` are skipped.
       const name = entity.name.replace(/\s*\([^)]*\)$/, '')
       if (!plainName.test(name)) continue
       const tokens = wordsOf(name)

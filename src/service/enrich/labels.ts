@@ -19,7 +19,7 @@ const choosing =
 const learning =
   /\b(guide|tutorials?|examples?|meaning|definition|define|explained|ideas|tips|learn|course|history|facts|recipes?|symptoms|causes?|diagram|template|cheat ?sheet|reference|documentation|docs|api|syntax|polyfill|support|spec(ification)?)\b/
 
-/** The results' hosts can reveal a brand that the query's words do not. */
+/** Hosts in the results can reveal a brand that the query does not name. */
 export function labelIntent(q: string, hosts: readonly string[]): (typeof intents)[number] {
   const text = q.toLowerCase().trim()
   if (site.test(text) || hostAlone.test(text)) return 'navigational'
@@ -41,11 +41,11 @@ function isHost(text: string, host: string | undefined): boolean {
 
 const negations =
   /^(not|no|never|none|nobody|nothing|nor|cannot|(ca|do|does|did|is|are|was|were|wo)n't|without|hardly)$/
-// Technical terms rather than feelings: "fetch API error event" is not a complaint.
+// Technical terms that express no feeling: "fetch API error event" is not a complaint.
 const plainWords =
   /^(fire[ds]?|support(ed|s)?|share[d]?|sharing|errors?|like|great|matters?|blocks?|no)$/
 
-/** Spec gap 2.5: no labels are defined. The query has little weight, because "kill weeds" expresses no feeling. */
+/** Spec gap 2.5: no labels are defined. Words in a query have little weight: "kill weeds" expresses no feeling. */
 export function labelSentiment(q: string, texts: readonly string[]) {
   const tones = (texts.length === 0 ? [q] : texts).map(tone)
   const score = (0.9 * tones.reduce((sum, one) => sum + one)) / tones.length + 0.1 * tone(q)
@@ -67,7 +67,7 @@ export function tone(text: string): number {
   return sum / Math.sqrt(Math.max(1, words.length))
 }
 
-/** Returns related searches without the query itself. The best sources come first. */
+/** Returns related searches, best sources first, without the query itself. */
 export function relateSearches(
   q: string,
   sources: Readonly<Record<'suggestions' | 'titles' | 'clusters', readonly string[]>>,

@@ -9,7 +9,7 @@ interface Turn {
   readonly account: number
   /** When this signal is aborted, a turn that has not begun is removed from the queue. */
   readonly signal: AbortSignal
-  /** Time on the `performance.now()` clock by which the turn must end. If null, only the signal limits the wait. */
+  /** Latest end of the turn, in `performance.now()` time. If null, only the signal limits the wait. */
   readonly deadline: number | null
 }
 
@@ -71,7 +71,7 @@ export class FairQueue {
     })
   }
 
-  /** Begins the next waiting turn, and keeps new turns out of its slot. */
+  /** Gives the free slot to the next waiting turn, ahead of new turns. */
   #beginNext(): void {
     for (const [account, line] of this.#waiting) {
       if (!this.#hasPlace(account)) continue
@@ -92,7 +92,7 @@ export class FairQueue {
   #turnsAhead(account: number): number {
     const own = this.#waiting.get(account)?.length ?? 0
     let ahead = own
-    // Accounts that are earlier in the round have one extra turn before this turn.
+    // Accounts earlier in the round are served once more before this turn.
     let round = own + 1
     for (const [other, line] of this.#waiting) {
       if (other === account) round = own
@@ -101,14 +101,14 @@ export class FairQueue {
     return ahead
   }
 
-  /** True if a turn can meet its deadline after the given number of turns, or if there is no estimate yet. */
+  /** True if a search can wait for this many turns and meet its deadline, or if no estimate is available yet. */
   #isInTime(deadline: number | null, ends: number): boolean {
     if (deadline === null || this.#turnMs === null) return true
     return performance.now() + this.#waitMs(ends) + this.#turnMs <= deadline
   }
 
   #waitMs(ends: number): number {
-    // A slot may be free while turns wait, if the turns' accounts have reached their limit.
+    // A slot can stay free if the accounts of all waiting turns have reached their limit.
     return (ends * (this.#turnMs ?? 0)) / Math.max(1, this.#working.length)
   }
 

@@ -84,7 +84,7 @@ function interpret({ words, strange, corrections }: KnownTerms): Interpretation 
   return { query, corrections: [...corrections], ignored_words: [...strange] }
 }
 
-/** If a query contains a known name, lowers the weight of rare words, or of all other words if any is unknown. */
+/** If a query contains a known name, lowers the weight of the other words: rare words, or all if any is unknown. */
 function weighBeside({ known, strange }: KnownTerms, subjects: readonly string[]): KnownTerm[] {
   const named = new Set(subjects.flatMap((name) => name.split(/[^\p{L}\p{N}]+/u)))
   if (!known.some(({ word }) => named.has(word))) return [...known]

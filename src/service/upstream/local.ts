@@ -15,7 +15,7 @@ import { FairQueue } from './fair-queue.ts'
 import type { NamedEntity, Search } from '../schemas.ts'
 
 export function openLocal(tables: Tables, drift: Drift): Provider {
-  // If loading fails, a search that waits for the documents reports the failure.
+  // If loading fails, each search that needs the documents reports the error.
   const loading = awaitedLater(loadGazetteer(tables))
   // Each account gets at most half of the slots, so that it cannot block other accounts.
   const places = tables.searches.options.max
@@ -30,7 +30,7 @@ export function openLocal(tables: Tables, drift: Drift): Provider {
       const turn = { account, deadline, signal: AbortSignal.any([signal, gone]) }
       return await queue.run(turn, async () => {
         await untilAccepted()
-        // The additional pages move up on days when other pages are missing.
+        // The extra pages replace pages that are missing on some days.
         const shown = drift.moves ? search.num + 12 : search.num
         const key = JSON.stringify([search.q, languageOf(search), shown])
         const finding =
@@ -59,7 +59,7 @@ async function toAnswer(search: Search, { pages, meant, ranked }: Found, gazette
     pool: pages
       .slice(0, leastPool)
       .filter(({ score }, index) => index < 10 || score >= 0.4 * (pages[0]?.score ?? 0))
-      // Of pages that are not shown, only the beginning of the text is needed.
+      // Only the beginning of the text is needed for pages that are not shown.
       .map((page) => (ranked.includes(page) ? page : { ...page, text: page.text.slice(0, 400) })),
     // The corrected query becomes the first related search, because the specification has no field for it.
     suggestions: meant === undefined || meant.corrections.length === 0 ? [] : [meant.query],

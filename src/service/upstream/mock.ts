@@ -101,7 +101,7 @@ export function openDrift(seed: string, today: () => Date, calm = false): Drift 
   }
 }
 
-/** Returns the last day on which a query's pages moved. Some queries' pages move daily, others every 4 to 60 days. */
+/** Returns the last day on which a query's pages moved. Pages move daily or, for most queries, every 4 to 60 days. */
 function lastMove(name: string, day: number): number {
   if (fraction(`${name} restless`) < 0.15) return day
   const pace = 4 + Math.floor(56 * fraction(`${name} pace`))

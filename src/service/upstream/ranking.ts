@@ -2,7 +2,7 @@
 
 /**
  * Parameters: the words as text ($1), a query for all words ($2), the same query for titles ($3), and a query for the
- * rarest words ($4). Terms are given as tsqueries ($5), with weights ($6), and for titles and addresses ($12). $7 is
+ * rarest words ($4). Terms are tsqueries ($5) with weights ($6), and tsqueries for titles and addresses ($12). $7 is
  * the maximum number of pages, $8 a sufficient number of pages with all words, $9 the language, $10 the maximum number
  * of candidates, and $11 the minimum share of the weight that a page must match.
  */

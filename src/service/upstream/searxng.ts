@@ -217,7 +217,7 @@ const written: Readonly<Record<string, string>> = {
   nbsp: ' ',
 }
 
-/** Removes the paired tags that search engines put around matches. Keeps other text in angle brackets. */
+/** Removes the tag pairs with which search engines mark matches. Keeps other text in angle brackets. */
 function withoutMarkup(text: string): string {
   let plain = text.slice(0, 20_000).replace(/(?<=\S)<br ?\/?>(?=\S)/gi, ' ')
   for (let depth = 0; depth < 4; depth += 1) plain = plain.replace(pair, '$2')

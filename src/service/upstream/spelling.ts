@@ -16,7 +16,7 @@ interface Spelling {
   readonly chance: number
 }
 
-// Words in the documents, and how often they occur. A word on a single page is probably a typing error, unless it is
+// Words in the documents, with their frequencies. A word on a single page is probably a typing error, unless it is
 // long and in the title. Words in titles have more weight, because queries use them more often.
 const writtenWords = `
   with counted as (
@@ -29,8 +29,8 @@ const writtenWords = `
   )`
 
 /**
- * Finds the known words that are one typing error away, likeliest word first. `titled` matches titles with all
- * other words of the query. `bold` is true if most words are known; a short unknown word is then probably misspelt.
+ * Finds known words that differ by one typing error, most likely word first. `titled` matches titles that contain
+ * all other words of the query. `bold` is true if most words are known; a short unknown word is then probably misspelt.
  */
 export async function correctWords(
   run: Statements,
@@ -38,7 +38,7 @@ export async function correctWords(
   { titled, bold }: { titled: string; bold: boolean },
 ): Promise<Spelling[]> {
   const given = words.flatMap((wrong) => {
-    // For a short misspelt word, a less certain match may be a coincidence.
+    // If a short word is misspelt, an uncertain match may be a coincidence.
     const certain = misspellings(wrong, { bold })
     const others = misspellings(wrong, { bold: bold || titled !== '' })
     return Array.from(others, ([word, slip]) => ({ wrong, word, slip, certain: certain.has(word) }))
@@ -52,7 +52,7 @@ export async function correctWords(
   return words.flatMap((wrong) => {
     const [best, ...others] = rows.filter((row) => row.wrong === wrong)
     if (best === undefined) return []
-    // Keeps a second correction if it is nearly as likely; the query's other words then decide.
+    // Keeps a second correction that is nearly as likely; the other words then choose between them.
     return [best, ...others.slice(0, 1).filter(({ chance }) => chance >= 0.6 * best.chance)]
   })
 }
@@ -95,11 +95,11 @@ const correctionText = `
 
 const letters = 'abcdefghijklmnopqrstuvwxyz0123456789'
 
-// Relative likelihoods of typing errors. The numbers were not measured; only their order matters.
+// Estimated relative likelihoods of typing errors. Only their order matters.
 const likelihoods = { swapped: 1, twice: 1, leftOut: 0.7, neighbour: 0.8, tooMany: 0.6, other: 0.4 }
 /**
- * Returns every word that is one typing error away, with its likelihood. For the shortest words, only letters that were
- * swapped or left out are considered, because short words have too many neighbours.
+ * Returns every word that is one typing error away, with its likelihood. For the shortest words, only swapped and
+ * missing letters are considered, because too many other words are similar to short words.
  */
 export function misspellings(word: string, { bold = false } = {}): Map<string, number> {
   const found = new Map<string, number>()

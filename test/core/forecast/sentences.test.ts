@@ -108,7 +108,7 @@ describe('the forecast in words', () => {
 
   test('says where a forecast ends that is shorter than asked', () => {
     expect(words(forecast([night], { isShorter: true })).at(-1)).toBe(
-      'the forecast ends at 2026-11-29 20:00, because more than 10,000 nights are due in the whole forecast period',
+      'the forecast ends at 2026-11-29 20:00, because more than 10,000 nights are due in the full period',
     )
   })
 })

@@ -47,7 +47,7 @@ describe('the files of a call', () => {
   })
 
   test('that hold no list are refused when nothing else is named', async () => {
-    await expect(found('a.rejected.csv')).rejects.toThrow('correct them in the list itself')
+    await expect(found('a.rejected.csv')).rejects.toThrow('correct the lines in the original list')
     await expect(found('config/schedules.csv')).rejects.toThrow('which contains settings')
   })
 

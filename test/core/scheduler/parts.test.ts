@@ -53,7 +53,7 @@ describe('the shares of lists', () => {
       },
       {
         line: 4,
-        problem: 'share: expected 40 %, as on line 2 for the same list, or nothing, got 50 %',
+        problem: 'share: expected nothing, or 40 % as on line 2 for this list, got 50 %',
       },
     ])
     expect(found.schedules.map(({ line: number, part }) => [number, part])).toEqual([

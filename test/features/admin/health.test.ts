@@ -69,7 +69,7 @@ describe('npm run health', () => {
   test.each([
     [['--url', 'localhost'], /--url to be an address/],
     [['--ready'], /MILL_METRICS_PORT with --ready/],
-    [['--tables', '--ready'], /--tables alone/],
+    [['--tables', '--ready'], /either --tables or --ready/],
   ])('refuses %j, and says what is expected', async (flags, said) => {
     const { code, stderr } = await run('health', flags)
     expect(code).toBe(2)

@@ -144,7 +144,7 @@ describe('commands for analysts', () => {
   test('invalid arguments of an export are refused with the valid ones', async () => {
     for (const [args, message] of [
       [['movers', '--rows', '3'], /expected --where, --list, .* after movers, got --rows/],
-      [['own_domains', '--since', '2026-01-01'], /which has none; leave them out/],
+      [['own_domains', '--since', '2026-01-01'], /which has none; omit these flags/],
       [['movers', '--bom', '--format', 'parquet'], /expected --bom with --format csv, got parquet/],
       [['--question', 'domains', '--where', 'true'], /got --where with --question/],
       [['movers', '--format', 'xml'], /--format/],
@@ -185,7 +185,7 @@ describe('commands for analysts', () => {
     for (const args of [['report'], ['export', 'searches']] as const) {
       for (const [to, got] of [
         ['deep', 'a folder; name a file in it'],
-        ['pipe', 'a pipe, a socket or a device; name a file'],
+        ['pipe', 'a pipe, a socket or a device; choose a file'],
       ] as const) {
         const { code, stderr } = await call(args[0], ...args.slice(1), '--to', to)
         expect(code).toBe(2)

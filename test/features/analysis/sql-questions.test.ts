@@ -61,7 +61,7 @@ describe('questions', () => {
       [['--between', '2026-02-03..2026-02-01'], /the earlier date first/],
       [
         ['--between', '2026-02-01,2026-02-03', '--since', '2026-02-01'],
-        /leave out one or the other/,
+        /omit --between or the other flags/,
       ],
     ] as const) {
       expect(() => narrowed(spanned, ...flags)).toThrow(message)

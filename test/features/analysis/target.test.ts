@@ -125,8 +125,8 @@ describe('an unwritable target', () => {
       [join(folder, 'no', 'out.csv')]:
         'got a file in a folder that does not exist; create the folder',
       [join(folder, 'file', 'out.csv')]: 'got a path that uses a file as a folder; check the path',
-      [join(folder, 'pipe')]: 'got a pipe, a socket or a device; name a file',
-      '/dev/null': 'got a pipe, a socket or a device; name a file',
+      [join(folder, 'pipe')]: 'got a pipe, a socket or a device; choose a file',
+      '/dev/null': 'got a pipe, a socket or a device; choose a file',
       [join(folder, 'loop')]: 'got a link to itself; choose another file',
     }
     for (const [path, message] of Object.entries(wrong)) {
