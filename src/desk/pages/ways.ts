@@ -1,7 +1,7 @@
 // Links to the desk's pages on queries, domains, pages and lists.
 
 import { groupBy } from '../../base/query.ts'
-import type { Variant } from '../../features/analysis/query-facts.ts'
+import type { Variant } from '../../features/analysis/figures.ts'
 import { type Html, html } from '../drawing/html.ts'
 import { given, to, unknown } from '../drawing/parts.ts'
 import { column } from '../drawing/tables.ts'

@@ -12,7 +12,6 @@ import {
   mayReadBooks,
   readFigures,
 } from '../../features/analysis/figures.ts'
-import { readListDays, readListFacts } from '../../features/analysis/list-facts.ts'
 import { readAssets } from '../assets.ts'
 import { Html, html } from '../drawing/html.ts'
 import { dayLine, drawSmall, noteList } from '../drawing/lines.ts'
@@ -26,7 +25,7 @@ import {
   readDomain,
   suspectBands,
 } from '../pages/domain.ts'
-import { type CoverageFound, drawCoverage } from '../pages/lists.ts'
+import { type CoverageFound, drawCoverage, readListDays, readListFacts } from '../pages/lists.ts'
 import { drawBalances, drawCosts, readAccountsFound, readRises } from '../pages/money.ts'
 import { drawCalendar, mostEntries } from '../pages/nights.ts'
 import { nameVariants } from '../pages/ways.ts'

@@ -176,10 +176,6 @@ export async function undoDomains(trx: Transaction<DB>): Promise<void> {
   for (const line of last.filter(({ change }) => change === 'removed')) await putDomain(trx, line)
 }
 
-interface DomainSpan extends DaySpan {
-  readonly domain: string
-}
-
 export interface DomainDay {
   readonly runDate: string
   readonly queries: number
@@ -193,123 +189,14 @@ export interface DomainDay {
   readonly thin: boolean
 }
 
-export function readDomainDays(
-  db: Database,
-  { domain, ...span }: DomainSpan,
-): Promise<readonly DomainDay[]> {
-  return readHeldDays(db, { domains: [domain], tag: '*', ...span })
-}
-
 export interface HeldDay extends DomainDay {
   readonly domain: string
 }
 
-/** A selection of domains and days. The tag `*` stands for all queries. */
-interface ShareSpan extends DaySpan {
-  readonly domains: readonly string[]
-  readonly tag: string
-}
-
 /** Reads the daily sums in analysis.share_of_voice and position_buckets. Days without results have no row. */
-export function readHeldDays(db: Database, { domains, tag, since, until }: ShareSpan) {
+export function readHeldDays(
+  db: Database,
+  { domains, tag = '*', since, until }: DaySpan & { domains: readonly string[]; tag?: string },
+) {
   return readRows<HeldDay>(db, 'read_held_days', { domains, tag, since, until })
-}
-
-/** A domain that appears in a result, is ours or belongs to a rival. Our current and former domains have labels. */
-export type KnownDomain = NonNullable<Awaited<ReturnType<typeof readKnownDomain>>>
-
-/** Finds a domain by name, or returns null if no answer or domain line contains it. */
-export async function readKnownDomain(db: Database, domain: string) {
-  const known = await db
-    .selectNoFrom((eb) => [
-      eb
-        .or(
-          (['domains', ...tables] as const).map((table) =>
-            eb.exists(eb.selectFrom(table).select('domain').where('domain', '=', domain)),
-          ),
-        )
-        .as('there'),
-      eb
-        .selectFrom('own_domains')
-        .select('label')
-        .where('domain', '=', domain)
-        .orderBy('since', (order) => order.desc().nullsLast())
-        .limit(1)
-        .as('label'),
-    ])
-    .executeTakeFirstOrThrow()
-  return known.there === true ? { domain, label: known.label } : null
-}
-
-export interface DomainRow {
-  readonly domain: string
-  readonly ours: boolean
-  /** `share` and `previousShare` are shares of clicks across all answered queries, on the later and the earlier day. */
-  readonly share: number
-  readonly previousShare: number
-  readonly ranked: number
-  readonly top3: number
-}
-
-/** Reads domains, ours first, by share on the last answered day, with the share on the first answered day. */
-export function readDomainTable(db: Database, { since, until }: DaySpan, word: string | null) {
-  return readRows<DomainRow>(db, 'read_domain_table', { until, since, word })
-}
-
-/** A position change for one query, between the last known answers on two days. */
-export interface PlaceMove {
-  readonly queryId: string
-  readonly q: string
-  readonly variant: string
-  readonly previous: number | null
-  readonly position: number | null
-  readonly previousDate: string
-  readonly runDate: string
-  /** Clicks won or lost, estimated from the query's weight and the click curve. */
-  readonly clicks: number
-}
-
-/** Reads a domain's position changes between two days, largest gains and losses first. */
-export function readDomainMoves(db: Database, { domain, since, until }: DomainSpan) {
-  return readRows<PlaceMove>(db, 'read_domain_moves', { since, until, domain })
-}
-
-/** Clicks that another domain won from the given domain, or lost to it, between two days. */
-export interface DomainFlow {
-  readonly domain: string | null
-  readonly taken: number
-  readonly won: number
-  readonly queries: number
-}
-
-/** Reads the domains that exchanged clicks with a given domain, most clicks first. */
-export function readDomainFlows(db: Database, { domain, since, until }: DomainSpan) {
-  return readRows<DomainFlow>(db, 'read_domain_flows', { domain, since, until })
-}
-
-export interface DomainPage {
-  readonly page: string | null
-  readonly pageKey: string
-  readonly queries: number
-  readonly best: number
-  readonly example: string
-  readonly exampleId: string
-}
-
-/** Reads a domain's pages in the last known answers up to a day. Pages that rank for the most queries come first. */
-export function readDomainPages(db: Database, { domain, until }: Omit<DomainSpan, 'since'>) {
-  return readRows<DomainPage>(db, 'read_domain_pages', { until, domain })
-}
-
-export interface Rival {
-  readonly domain: string
-  readonly shared: number
-  /** Number of shared answers in which the rival ranks higher. */
-  readonly ahead: number
-  readonly best: number
-}
-
-/** Reads the domains that appear in answers with a given domain, most frequent first. */
-export function readRivals(db: Database, { domain, until }: Omit<DomainSpan, 'since'>) {
-  return readRows<Rival>(db, 'read_rivals', { until, domain })
 }

@@ -5,8 +5,7 @@ import { sql } from '../../base/database/kysely.ts'
 import { only, readRows } from '../../base/database/sql-file.ts'
 import { listFilter, type Slice, sliceWords, wantedLabels } from '../../base/database/views.ts'
 import { readHeldDays, readOwnDomains } from './domains.ts'
-import { readNotes } from './notes.ts'
-import { readGreatest, readRanks, readSuspects, readVariants } from './query-facts.ts'
+import { readNotes, readSuspects } from './notes.ts'
 import { readSpan } from './span.ts'
 
 /** Data that is shown in reports but not on desk pages. */
@@ -35,12 +34,15 @@ export async function readFigures(trx: Database, options: FigureOptions) {
     await readRows<ReportSummary>(trx, 'read_report_summary', parameters),
   )
   const span = await readSpan(trx, { since, until: until ?? newest, ...days })
-  const greatest = await readGreatest(trx, { day: summary.day, most: greatestShown })
+  const parametersOfDay = { day: summary.day, most: greatestShown }
+  const largest = await readRows<{ domain: string }>(trx, 'read_greatest_domains', parametersOfDay)
+  const greatest = largest.map(({ domain }) => domain)
   const domains = await chooseDomains(trx, options, greatest)
   const names = domains.map(({ domain }) => domain)
   // Daily sums are shown for the selected domains and the largest domains.
   const drawn = [...new Set([...names, ...greatest])].slice(0, mostShares)
-  const ranks = await readRanks(trx, names, span)
+  const within = { domains: names, since: span.since, until: span.until }
+  const ranks = await readRows<RankPoint>(trx, 'read_ranks', within)
   const texts = [...new Set(ranks.map(({ q }) => q))]
   const isChosen = listFilter(slice)
   const suspect = await readSuspects(trx, span)
@@ -52,7 +54,7 @@ export async function readFigures(trx: Database, options: FigureOptions) {
     /** Suspect runs in the span; their answers are excluded. */
     suspect: suspect.filter(({ list }) => isChosen(list)),
     domains,
-    shares: await readHeldDays(trx, { domains: drawn, tag: '*', ...span }),
+    shares: await readHeldDays(trx, { domains: drawn, ...span }),
     ranks,
     variants: await readVariants(trx, texts),
     notes: await readNotes(trx, wantedLabels(slice)),
@@ -83,6 +85,17 @@ async function chooseDomains(
     .map((domain) => ({ domain, label: labels.get(domain) ?? domain }))
 }
 
+/** A domain's position for one of the queries with the highest weights. */
+export interface RankPoint {
+  readonly domain: string
+  readonly queryId: string
+  readonly q: string
+  readonly runDate: string
+  /** Null if the answer does not contain the domain. */
+  readonly position: number | null
+  readonly depth: number
+}
+
 interface ReportSummary {
   readonly origins: readonly string[]
   readonly day: string | null
@@ -93,6 +106,18 @@ interface ReportSummary {
   readonly queries: number
   readonly answers: number
   readonly credits: number
+}
+
+/** A query, with all parameters that distinguish it from other queries with the same text. */
+export type Variant = Awaited<ReturnType<typeof readVariants>>[number]
+
+/** Reads all queries with the given texts, for any device or place. */
+export function readVariants(trx: Database, texts: readonly string[]) {
+  return trx
+    .selectFrom('queries')
+    .select(['id as queryId', 'q', 'device', 'location', 'hl', 'gl', 'num'])
+    .where((eb) => eb('q', '=', eb.fn.any(eb.val(texts))))
+    .execute()
 }
 
 const books = ['accounts', 'calls', 'nights', 'night_health', 'schedules', 'workers']

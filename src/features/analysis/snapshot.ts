@@ -24,10 +24,3 @@ export function readSnapshot<T>(
       return read(trx)
     })
 }
-
-export async function readShownOrigins(db: Database): Promise<string> {
-  const { origins } = await db
-    .selectNoFrom(({ fn }) => fn<string[]>('analysis.origins').as('origins'))
-    .executeTakeFirstOrThrow()
-  return origins.join(',')
-}

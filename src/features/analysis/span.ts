@@ -23,21 +23,3 @@ export async function readSpan(db: Database, { since, until, days, most }: Asked
   const cut = found.since < found.earliest
   return { since: cut ? found.earliest : found.since, until: found.until, cut }
 }
-
-/** Moves a period's start to its first day with answers. */
-export async function fromFirstAnswers(
-  db: Database,
-  { since, until, cut }: ReadSpan,
-): Promise<ReadSpan> {
-  const rows = await readRows<{ since: string }>(db, 'read_first_answered', { since, until })
-  return { since: only(rows).since, until, cut }
-}
-
-/** Returns the combined version of a period's stored days and the compared day; null if any day is missing. */
-export async function readStoredVersion(
-  db: Database,
-  days: DaySpan & { readonly compared: string },
-): Promise<string | null> {
-  const rows = await readRows<{ version: string | null }>(db, 'read_stored_version', { ...days })
-  return only(rows).version
-}

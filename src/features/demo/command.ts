@@ -25,8 +25,7 @@ import { type AlertRule, readAlertRules, replaceAlertRules } from '../alerts/sta
 import { loadFirstDomains } from '../analysis/domains-command.ts'
 import { setOrigins } from '../analysis/origins.ts'
 import { decideByName } from '../cadence/choose.ts'
-import { receiptLines } from '../cadence/command.ts'
-import { readCadenceReceipts } from '../cadence/receipts.ts'
+import { readCadenceReceipts, receiptLines } from '../cadence/command.ts'
 
 /** The prefix `demo` shows that the history is simulated. */
 const monthList = 'demo-month'

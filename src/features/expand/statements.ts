@@ -224,20 +224,6 @@ export async function readRoundYields(
   })
 }
 
-export interface FrontierRound extends Pick<
-  RoundYield,
-  'round' | 'answers' | 'credits_used' | 'new_pages' | 'new_domains'
-> {
-  readonly list: string
-  readonly pages: number
-  readonly domains: number
-}
-
-/** Reads all answered rounds of all expanded lists. Counts only answers from the shown origins. */
-export function readFrontierRounds(db: Database) {
-  return readRows<FrontierRound>(db, 'read_answered_rounds', {})
-}
-
 /** Options that select the answers whose related searches are candidates. */
 export interface FrontierSources {
   /** Id of the list being expanded. */
