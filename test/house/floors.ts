@@ -39,7 +39,6 @@ export const featureUsers: Readonly<Record<string, readonly string[]>> = {
     'src/desk/pages/overview.ts',
     'src/desk/pages/page.ts',
     'src/desk/pages/query.ts',
-    'src/desk/pages/ways.ts',
     'src/desk/report/command.ts',
     'src/desk/report/page.ts',
     'src/desk/tables.ts',

@@ -6,7 +6,6 @@ import type { Database } from '../../base/database/database.ts'
 import { readRows } from '../../base/database/sql-file.ts'
 import { groupBy } from '../../base/query.ts'
 import { dayOf } from '../../base/time/zone.ts'
-import { readVariants } from '../../features/analysis/figures.ts'
 import { readNotesBetween } from '../../features/analysis/notes.ts'
 import { type AskedSpan, readSpan } from '../../features/analysis/span.ts'
 import { type Html, html } from '../drawing/html.ts'
@@ -30,6 +29,7 @@ import { drawWords, expectQuery, readNightAnswer, resultTable } from './query-ni
 import {
   askedAs,
   nameVariants,
+  readVariants,
   seen,
   seenColumns,
   toDomain,
