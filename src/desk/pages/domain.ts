@@ -157,7 +157,6 @@ export interface Rival {
   readonly best: number
 }
 
-/** Reads the parts that compare the last known answers on two days. */
 async function readCompared(db: Database, domain: string, { span, compared }: DomainDays) {
   const between = { domain, since: compared.since, until: compared.until }
   const now = { domain, until: span.until }

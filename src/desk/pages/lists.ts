@@ -348,7 +348,6 @@ export function newestReading(list: Expression<number>) {
     .where('others.list_id', '=', list)
 }
 
-/** A list's queries on one day, counted by outcome. */
 interface ListCoverage {
   readonly planned: number
   readonly answered: number

@@ -123,7 +123,6 @@ interface DayRank {
 export interface ShownResult {
   readonly runDate: string
   readonly depth: number | null
-  /** SERP features in the answer. */
   readonly features: readonly string[]
   readonly page: string | null
   readonly pageKey: string | null

@@ -257,7 +257,6 @@ async function readBooks(
   }
 }
 
-/** Data that is shown in reports but not on desk pages. */
 type Figures = Awaited<ReturnType<typeof readFigures>>
 
 // Default and maximum numbers of days in a chart. A chart with more days would be unreadable.
@@ -325,7 +324,6 @@ async function chooseDomains(
     .map((domain) => ({ domain, label: labels.get(domain) ?? domain }))
 }
 
-/** A domain's position for one of the queries with the highest weights. */
 export interface RankPoint {
   readonly domain: string
   readonly queryId: string

@@ -79,7 +79,6 @@ async function loadTable(
   }
 }
 
-/** Selects the row that matches a line's domain and start date. */
 function isLine({ domain, since }: Pick<OwnDomain, 'domain' | 'since'>) {
   const eb = expressionBuilder<DB, (typeof tables)[number]>()
   return eb.and([eb('domain', '=', domain), eb('since', 'is not distinct from', since)])

@@ -29,7 +29,6 @@ function notes(db: Database) {
     .orderBy('id')
 }
 
-/** A run that is excluded from all charts. */
 export interface SuspectRun {
   readonly runDate: string
   readonly list: string

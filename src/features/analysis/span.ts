@@ -12,7 +12,6 @@ export interface AskedSpan {
   readonly until: string | null
   /** Length of the period in days, if no start is given. */
   readonly days: number
-  /** Maximum number of days in the period. */
   readonly most: number
 }
 

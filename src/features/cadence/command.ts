@@ -187,7 +187,6 @@ function hiddenIn({ rested, by_chance: chance, compared, moved }: CadenceReceipt
 /** An adaptive list, with its newest decision and the totals for recent nights. */
 export interface CadenceReceipt {
   readonly list: string
-  /** Newest night with stored decisions. */
   readonly run_date: string
   /** Numbers of queries with an interval of 1 day, 2 days, and so on. */
   readonly intervals: readonly number[]

@@ -59,13 +59,6 @@ interface Starts {
   readonly spoilt: StartSpoilt
 }
 
-interface HistoryWanted extends Pick<History, 'nights' | 'signal' | 'report'> {
-  readonly faults: boolean
-  /** True if the demo creates its default history. */
-  readonly first: boolean
-  readonly cadence: boolean
-}
-
 /** Runs the demo, starting with an empty database. At the end, shows where to find the results. */
 export async function runDemo(
   { options, env, closers, signal }: Call<DemoFlags>,
@@ -98,33 +91,6 @@ export async function runDemo(
   if (faults && options.json !== true) showMonth()
   await showWhatIsThere(mill, options.json === true)
   return summary.finish === 'completed' ? exits.done : exits.failures
-}
-
-/** Buys the nights' answers from a separate service, which injects faults if `--faults` or no flag is set. */
-async function runHistory(
-  mill: Mill,
-  { faults, first, cadence, ...options }: HistoryWanted,
-  { closers, drifting, spoilt }: Starts & Pick<Call<DemoFlags>, 'closers'>,
-): Promise<Summary | null> {
-  let day = new Date()
-  const today = { databaseUrl: mill.databaseUrl, today: () => day }
-  const credits = mill.config.creditFloor + supplyOf(options.nights, file.queries)
-  const stage = faults || first ? await spoilt({ ...today, credits }) : null
-  const service = stage ?? (await drifting({ ...today, calm: cadence }))
-  closers.add('the simulated service', service, (open) => open.close())
-  const list = faults ? monthList : cadence ? restingList : historyList
-  if (stage !== null) await watchMonth(mill.db, list)
-  const account = faults ? monthList : 'demo'
-  const supplier = { ...mill.supplier, account }
-  const api = async () => ({ url: new URL(service.url), key: new Secret(service.key) })
-  return runNights(
-    // Answers are marked as sandbox even though the address and the account differ.
-    { ...mill, supplier, api },
-    {
-      ...{ ...options, list, stage, purpose: faults ? purposeOf : onePurpose, rests: cadence },
-      setDay: (next) => void (day = next),
-    },
-  )
 }
 
 function readNights(typed: string, faults: boolean): number {
@@ -225,7 +191,6 @@ async function hasLiveAnswers(db: Database): Promise<boolean> {
 
 const file = { shown: 'inputs/keywords.csv', queries: 60 }
 
-/** Faults injected into nights, with descriptions. */
 const purposes = {
   empty: 'every answer empty',
   shallow: 'answers a tenth as deep',
@@ -282,38 +247,54 @@ async function runSample(mill: Mill, options: Draining): Promise<Summary> {
 
 interface History extends Draining {
   readonly nights: number
-  readonly setDay: (day: Date) => void
-  readonly list: string
-  /** Controls for the simulated API; null if the history has no faults. */
-  readonly stage: MonthStage | null
-  readonly purpose: typeof purposeOf
+  readonly faults: boolean
+  /** True for the default history, which has a single fault. */
+  readonly first: boolean
   /** If true, the cadence is adaptive in the second half of the nights. */
-  readonly rests: boolean
+  readonly cadence: boolean
 }
 
-/** Plans and buys one run per day, oldest first, through the real pipeline. */
-async function runNights(
+/**
+ * Plans and buys one run per day, oldest first, through the real pipeline. The answers come from a separate service,
+ * which injects faults if `--faults` or no flag is set.
+ */
+async function runHistory(
   mill: Mill,
-  { nights, setDay, list, stage, purpose: choose, rests, ...options }: History,
+  { nights, faults, first, cadence, ...options }: History,
+  { closers, drifting, spoilt }: Starts & Pick<Call, 'closers'>,
 ): Promise<Summary | null> {
+  let day = new Date()
+  const today = { databaseUrl: mill.databaseUrl, today: () => day }
+  const supply = supplyOf(nights, file.queries)
+  const credits = mill.config.creditFloor + supply
+  const stage = faults || first ? await spoilt({ ...today, credits }) : null
+  const service = stage ?? (await drifting({ ...today, calm: cadence }))
+  closers.add('the simulated service', service, (open) => open.close())
+  const list = faults ? monthList : cadence ? restingList : historyList
+  if (stage !== null) await watchMonth(mill.db, list)
+  const simulated: Mill = {
+    ...mill,
+    // Answers are marked as sandbox even though the address and the account differ.
+    supplier: { ...mill.supplier, account: faults ? monthList : 'demo' },
+    api: async () => ({ url: new URL(service.url), key: new Secret(service.key) }),
+  }
   let last: Summary | null = null
   for (let ago = nights - 1; ago >= 0 && !options.signal.aborted; ago -= 1) {
     // The sample was bought today, so an adaptive list would not be bought again. The list's history ends yesterday.
-    const day = new Date(Date.now() - (rests ? ago + 1 : ago) * dayMs)
-    setDay(day)
+    day = new Date(Date.now() - (cadence ? ago + 1 : ago) * dayMs)
     const runDate = localDate(mill.config.zone, day)
     // Even answers for past run dates are bought today. The list name shows that the history is simulated.
     const night = nights - 1 - ago
-    const purpose = stage === null ? null : choose(night, nights)
+    const purpose = stage === null ? null : (faults ? purposeOf : onePurpose)(night, nights)
     stage?.set(purpose)
     // Simulates external spend early in the history, and a top-up halfway through.
     if (night === 2) stage?.change(-spentByOthers)
-    if (night === Math.floor(nights / 2)) stage?.change(supplyOf(nights, file.queries))
-    const adaptive = rests && ago < nights / 2
+    if (night === Math.floor(nights / 2)) stage?.change(supply)
+    const adaptive = cadence && ago < nights / 2
     const asked = { listName: list, runDate, longestDays: usualLongestDays }
-    if (adaptive) await decideByName(mill, asked)
+    if (adaptive) await decideByName(simulated, asked)
     const planned = { list, kind: 'nightly' as const, runDate, maxAgeMs: 0, adaptive }
-    const { run } = await planSample(mill, planned)
+    const { run } = await planSample(simulated, planned)
     const marked = purpose === null ? '' : `; on purpose: ${purposes[purpose]}`
     if (purpose === 'nobody') {
       options.report(`${runDate}: nothing answered${marked}`)
@@ -322,7 +303,7 @@ async function runNights(
       await endRuns(mill.db, options.report)
       continue
     }
-    last = await drain(mill, options)
+    last = await drain(simulated, options)
     options.report(`${runDate}: ${last.answered} answered${marked}`)
     if (last.finish !== 'completed') break
   }
