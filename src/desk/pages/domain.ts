@@ -47,8 +47,8 @@ async function readDomainPage(
     .selectNoFrom((eb) => [
       eb
         .or(
-          (['domains', 'own_domains', 'rival_domains'] as const).map((table) =>
-            eb.exists(eb.selectFrom(table).select('domain').where('domain', '=', domain)),
+          (['domains', 'own_domains', 'rival_domains'] as const).map((name) =>
+            eb.exists(eb.selectFrom(name).select('domain').where('domain', '=', domain)),
           ),
         )
         .as('there'),

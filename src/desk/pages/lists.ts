@@ -215,9 +215,7 @@ async function readListPage(db: Database, memory: object, asked: ListAsked) {
   return {
     list,
     span,
-    days: await readListDays(db, { name: list.name, ...span }, (key, read) =>
-      cached(memory, key, read),
-    ),
+    days: await readListDays(db, { memory, name: list.name, ...span }),
     members: members.slice(0, atOnce),
     more: members.length > atOnce,
     rejected: await db
@@ -368,21 +366,17 @@ interface ListDay extends ListCoverage {
   readonly credits: number
 }
 
-/**
- * Reads a list's daily coverage and cost, newest first. Coverage is read through `cached`, with a key that changes only
- * if the coverage changes. The key is null if the day's sums are not stored.
- */
+/** Reads a list's daily coverage and cost, newest first. Coverage of stored days is cached while `memory` exists. */
 export async function readListDays(
   db: Database,
-  { name, since, until }: DaySpan & { readonly name: string },
-  cached = (_key: string | null, read: () => Promise<ListCoverage | null>) => read(),
+  { memory, name, since, until }: DaySpan & { readonly memory: object; readonly name: string },
 ) {
   type RunDay = Omit<ListDay, keyof ListCoverage> & { readonly version: string | null }
   const rows = await readRows<RunDay>(db, 'read_list_days', { name, since, until })
   const days: ListDay[] = []
   for (const { version, ...day } of rows) {
     const key = version === null ? null : JSON.stringify([version, name, day.runDate])
-    const coverage = await cached(key, async () => {
+    const coverage = await cached(memory, key, async () => {
       const parameters = { name, day: day.runDate }
       return (await readRows<ListCoverage>(db, 'read_list_coverage', parameters))[0] ?? null
     })

@@ -233,7 +233,8 @@ async function readLists(trx: Database, { span }: Figures, { slice }: ReportOrde
     .toSorted((a, b) => ((a.runDate ?? '') < (b.runDate ?? '') ? 1 : -1))
   const lists: CoverageFound[] = []
   for (const list of newest.slice(0, mostLists)) {
-    lists.push({ list, span, days: await readListDays(trx, { name: list.name, ...span }) })
+    const found = await readListDays(trx, { memory: {}, name: list.name, ...span })
+    lists.push({ list, span, days: found })
   }
   return lists
 }
@@ -269,11 +270,11 @@ async function readFigures(trx: Database, options: ReportOrder) {
   const { slice } = options
   const { since = null, until = null, conditions } = slice
   const parameters = { since, until, sliced: conditions.length > 0 }
-  const { newest, ...summary } = only(
+  const { newest, ...totals } = only(
     await readRows<ReportSummary>(trx, 'read_report_summary', parameters),
   )
   const span = await readSpan(trx, { since, until: until ?? newest, ...days })
-  const on = { day: summary.day, most: greatestShown }
+  const on = { day: totals.day, most: greatestShown }
   const largest = await readRows<{ domain: string }>(trx, 'read_greatest_domains', on)
   const greatest = largest.map(({ domain }) => domain)
   const domains = await chooseDomains(trx, options, greatest)
@@ -286,7 +287,7 @@ async function readFigures(trx: Database, options: ReportOrder) {
   const isChosen = listFilter(slice)
   const suspect = await readSuspects(trx, span)
   return {
-    ...summary,
+    ...totals,
     /** Conditions that every query must meet. If empty, the report covers all queries. */
     narrowed: sliceWords(slice),
     span,

@@ -291,23 +291,36 @@ async function runHistory(
     if (night === 2) stage?.change(-spentByOthers)
     if (night === Math.floor(nights / 2)) stage?.change(supply)
     const adaptive = cadence && ago < nights / 2
-    const asked = { listName: list, runDate, longestDays: usualLongestDays }
-    if (adaptive) await decideByName(simulated, asked)
-    const planned = { list, kind: 'nightly' as const, runDate, maxAgeMs: 0, adaptive }
-    const { run } = await planSample(simulated, planned)
-    const marked = purpose === null ? '' : `; on purpose: ${purposes[purpose]}`
-    if (purpose === 'nobody') {
-      options.report(`${runDate}: nothing answered${marked}`)
-      // Cancels the remaining tasks, as the following night would do.
-      await cancelRun(mill.db, run)
-      await endRuns(mill.db, options.report)
-      continue
-    }
-    last = await drain(simulated, options)
-    options.report(`${runDate}: ${last.answered} answered${marked}`)
-    if (last.finish !== 'completed') break
+    last = (await buyNight(simulated, { list, runDate, purpose, adaptive }, options)) ?? last
+    if (last !== null && last.finish !== 'completed') break
   }
   return last
+}
+
+/** Buys a night's answers; returns null if the night has no worker on purpose. */
+async function buyNight(
+  mill: Mill,
+  {
+    purpose,
+    ...night
+  }: Pick<Sample, 'list' | 'runDate' | 'adaptive'> & { purpose: Purpose | null },
+  options: Draining,
+): Promise<Summary | null> {
+  const { list: listName, runDate } = night
+  const longestDays = usualLongestDays
+  if (night.adaptive === true) await decideByName(mill, { listName, runDate, longestDays })
+  const { run } = await planSample(mill, { ...night, kind: 'nightly', maxAgeMs: 0 })
+  const marked = purpose === null ? '' : `; on purpose: ${purposes[purpose]}`
+  if (purpose === 'nobody') {
+    options.report(`${runDate}: nothing answered${marked}`)
+    // Cancels the remaining tasks, as the following night would do.
+    await cancelRun(mill.db, run)
+    await endRuns(mill.db, options.report)
+    return null
+  }
+  const summary = await drain(mill, options)
+  options.report(`${runDate}: ${summary.answered} answered${marked}`)
+  return summary
 }
 
 type Sample = Pick<
