@@ -3,9 +3,9 @@
 import type { Database } from '../base/database/database.ts'
 import { sql } from '../base/database/kysely.ts'
 import { inTime } from '../base/database/sql-file.ts'
+import { prepareReading, type ViewReading } from '../base/database/views.ts'
 import { localDate } from '../base/time/zone.ts'
 import { readOrigins } from '../features/analysis/origins.ts'
-import { readSnapshot } from '../features/analysis/snapshot.ts'
 import type { PageAddress } from './address.ts'
 import type { Html } from './drawing/html.ts'
 import type { DeskGround } from './tables.ts'
@@ -54,6 +54,28 @@ export async function openReading(
     briefly: <T>(read: (db: Database) => Promise<T>) =>
       inTime(readSnapshot(mill.db, { ...snapshot, timeoutMs: brieflyMs }, read)),
   }
+}
+
+interface Snapshot extends ViewReading {
+  /** Role used for reading, or null for the user in DATABASE_URL. */
+  readonly role: string | null
+}
+
+/** Runs all statements for a page in one snapshot, in a read-only transaction. */
+export function readSnapshot<T>(
+  db: Database,
+  { role, ...reading }: Snapshot,
+  read: (trx: Database) => Promise<T>,
+): Promise<T> {
+  return db
+    .transaction()
+    .setIsolationLevel('repeatable read')
+    .setAccessMode('read only')
+    .execute(async (trx) => {
+      await prepareReading(trx, reading)
+      if (role !== null) await sql`set local role ${sql.id(role)}`.execute(trx)
+      return read(trx)
+    })
 }
 
 export type PagePlace = Readonly<ReturnType<typeof pagePlace>>

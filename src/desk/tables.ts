@@ -10,7 +10,6 @@ import { openMill } from '../core/mill.ts'
 import { lookAhead } from '../core/runs/status-command.ts'
 import { openAnalyst } from '../features/analysis/ask.ts'
 import { firstOrigins } from '../features/analysis/origins.ts'
-import { readShownOrigins } from '../features/analysis/snapshot.ts'
 
 export interface DeskGround {
   readonly config: Config
@@ -76,7 +75,11 @@ export function deskTables(config: Config, say: (line: string) => void) {
       const { db } = (await open()).mill
       const { databaseUrl } = config
       const first = await firstOrigins(db, { databaseUrl, report: () => undefined })
-      return first ?? readShownOrigins(db)
+      if (first !== undefined) return first
+      const { origins } = await db
+        .selectNoFrom(({ fn }) => fn<string[]>('analysis.origins').as('origins'))
+        .executeTakeFirstOrThrow()
+      return origins.join(',')
     }),
     /** Returns a recent forecast; null if reading the forecast takes longer than a page may wait. */
     forecast: recent(forecastForMs, async () => {

@@ -52,7 +52,6 @@ export interface Happening {
   readonly name: string
 }
 
-/** Scales of a chart, and the edges of its plot area. */
 interface Frame {
   readonly x: ScaleTime<number, number>
   readonly y: (value: number) => number
@@ -349,7 +348,6 @@ function marks(kind: 'note' | 'event', shown: readonly Happening[], frame: Frame
 
 const noteMark = ({ date, text }: Note) => ({ at: dayOf(date), name: `${date}: ${text}` })
 
-/** Analysts' notes, numbered as in the charts. */
 export function noteList(notes: readonly Note[]): Html | null {
   if (notes.length === 0) return null
   return html`<section>

@@ -1,14 +1,10 @@
 // The Cadence page: the credits that adaptive lists saved, and the changes that they may have missed.
 
 import { npmRun } from '../../base/cli/commands.ts'
+import type { Database } from '../../base/database/database.ts'
+import { readRows } from '../../base/database/sql-file.ts'
 import { groupBy } from '../../base/query.ts'
-import {
-  readCadenceReceipts,
-  readCadenceNightCosts,
-  type CadenceReceipt,
-  type CadenceNightCost,
-} from '../../features/cadence/receipts.ts'
-import { type FrontierRound, readFrontierRounds } from '../../features/expand/statements.ts'
+import { type CadenceReceipt, readCadenceReceipts } from '../../features/cadence/command.ts'
 import { type Html, html, numberText } from '../drawing/html.ts'
 import { dayLine, drawDays, type Series } from '../drawing/lines.ts'
 import { amount, given, nothing, percent, progress, section, tiles } from '../drawing/parts.ts'
@@ -24,11 +20,13 @@ export const cadencePage = definePage({
   area: 'Operations',
   ask: (address, today) => address.span({ today, days: usualDays }),
   read: async (reading, span) => {
-    const resting = await reading.books(async (db) => {
-      return { lists: await readCadenceReceipts(db), nights: await readCadenceNightCosts(db, span) }
-    })
-    // The rounds are omitted if reading a long history takes too long.
-    return { ...resting, rounds: await reading.briefly(readFrontierRounds) }
+    const resting = await reading.books(async (db) => ({
+      lists: await readCadenceReceipts(db),
+      nights: await readRows<CadenceNightCost>(db, 'read_resting_nights', { ...span }),
+    }))
+    const readRounds = (db: Database) => readRows<FrontierRound>(db, 'read_answered_rounds', {})
+    // The rounds are omitted if a long history makes reading them too slow.
+    return { ...resting, rounds: await reading.briefly(readRounds) }
   },
   show: ({ lists, nights, rounds }, place, span) => ({
     title: 'Asking less',
@@ -40,6 +38,33 @@ export const cadencePage = definePage({
     ${drawFrontier(rounds)}`,
   }),
 })
+
+/** Cost of one night of a list that is adaptive now, but perhaps not on that night. */
+interface CadenceNightCost {
+  readonly list: string
+  readonly run_date: string
+  readonly credits: number
+  /** Null if all queries were bought on that night. In that case, all following fields except `moves` are null. */
+  readonly credits_saved: number | null
+  /** Observed number of pages that entered or left the top ten. */
+  readonly moves: number | null
+  /** Estimated number of skipped queries with a missed move; null if no sampled query was compared. */
+  readonly hidden: number | null
+  readonly hidden_low: number | null
+  readonly hidden_high: number | null
+}
+
+/** An answered round of an expanded list. Counts only answers from the shown origins. */
+interface FrontierRound {
+  readonly list: string
+  readonly round: number
+  readonly answers: number
+  readonly credits_used: number
+  readonly new_pages: number
+  readonly new_domains: number
+  readonly pages: number
+  readonly domains: number
+}
 
 const noCadence = nothing(
   'No list has an adaptive cadence, so every query is asked every night. A backtest shows what an adaptive cadence would save and miss.',

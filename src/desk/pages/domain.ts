@@ -4,32 +4,12 @@ import { npmRun } from '../../base/cli/commands.ts'
 import { siteName } from '../../base/address.ts'
 import { count } from '../../base/cli/text.ts'
 import type { Database } from '../../base/database/database.ts'
+import { only, readRows } from '../../base/database/sql-file.ts'
 import { groupBy } from '../../base/query.ts'
 import { dayOf, type DaySpan } from '../../base/time/zone.ts'
-import {
-  type DomainDay,
-  type DomainRow,
-  type HeldDay,
-  type KnownDomain,
-  type PlaceMove,
-  readDomainDays,
-  readDomainFlows,
-  readDomainMoves,
-  readDomainPages,
-  readDomainTable,
-  readHeldDays,
-  readKnownDomain,
-  readRivals,
-} from '../../features/analysis/domains.ts'
-import { readNotesBetween } from '../../features/analysis/notes.ts'
-import { readSuspects } from '../../features/analysis/query-facts.ts'
-import {
-  type AskedSpan,
-  fromFirstAnswers,
-  type ReadSpan,
-  readSpan,
-  readStoredVersion,
-} from '../../features/analysis/span.ts'
+import { type DomainDay, type HeldDay, readHeldDays } from '../../features/analysis/domains.ts'
+import { readNotesBetween, readSuspects } from '../../features/analysis/notes.ts'
+import { type AskedSpan, type ReadSpan, readSpan } from '../../features/analysis/span.ts'
 import { NotThere } from '../address.ts'
 import { change, type Html, html } from '../drawing/html.ts'
 import { dayLine, drawDays, type Happening, noteList } from '../drawing/lines.ts'
@@ -63,13 +43,30 @@ async function readDomainPage(
   memory: object,
   { domain, span }: { readonly domain: string; readonly span: AskedSpan },
 ) {
-  const known = await readKnownDomain(db, domain)
-  if (known === null) {
+  const { there, label } = await db
+    .selectNoFrom((eb) => [
+      eb
+        .or(
+          (['domains', 'own_domains', 'rival_domains'] as const).map((name) =>
+            eb.exists(eb.selectFrom(name).select('domain').where('domain', '=', domain)),
+          ),
+        )
+        .as('there'),
+      eb
+        .selectFrom('own_domains')
+        .select('label')
+        .where('domain', '=', domain)
+        .orderBy('since', (order) => order.desc().nullsLast())
+        .limit(1)
+        .as('label'),
+    ])
+    .executeTakeFirstOrThrow()
+  if (there !== true) {
     throw new NotThere(
       `${JSON.stringify(domain.slice(0, 80))} has never appeared in an answer, and is not marked as ours or as a rival.`,
     )
   }
-  return readDomain(db, known, { ...(await readDays(db, span)), memory })
+  return readDomain(db, { domain, label }, { ...(await readDays(db, span)), memory })
 }
 
 /** Cache key for the figures of a domain or page on the given days; null if these days' sums are not stored. */
@@ -78,11 +75,19 @@ export async function versionOf(
   { span: { since, until }, compared }: Pick<DomainDays, 'span' | 'compared'>,
   name: string,
 ): Promise<string | null> {
-  const version = await readStoredVersion(db, { since, until, compared: compared.since })
+  const parameters = { since, until, compared: compared.since }
+  type Found = { readonly version: string | null }
+  const { version } = only(await readRows<Found>(db, 'read_stored_version', parameters))
   return version === null ? null : JSON.stringify([version, since, until, compared.since, name])
 }
 
 export type DomainDays = Awaited<ReturnType<typeof readDays>>
+
+/** Moves a period's start to its first day with answers. */
+async function fromFirstAnswers(db: Database, { since, until, cut }: ReadSpan): Promise<ReadSpan> {
+  const rows = await readRows<{ since: string }>(db, 'read_first_answered', { since, until })
+  return { since: only(rows).since, until, cut }
+}
 
 export async function readDays(db: Database, asked: AskedSpan) {
   const span = await readSpan(db, asked)
@@ -101,7 +106,7 @@ export type DomainFound = Awaited<ReturnType<typeof readDomain>>
 /** Reads a domain, even if it appears in no answer. Figures for stored days are cached while `memory` exists. */
 export async function readDomain(
   db: Database,
-  known: KnownDomain,
+  known: { readonly domain: string; readonly label: string | null },
   { memory, ...told }: DomainDays & { readonly memory: object },
 ) {
   const { domain } = known
@@ -109,23 +114,61 @@ export async function readDomain(
   return {
     ...told,
     known,
-    days: await readDomainDays(db, { domain, ...told.span }),
+    days: await readHeldDays(db, { domains: [domain], ...told.span }),
     ...(await cached(memory, key, () => readCompared(db, domain, told))),
   }
 }
 
-/** Reads the comparisons of the last known answers on two days. */
+/** A position change for one query, between the last known answers on two days. */
+export interface PlaceMove {
+  readonly queryId: string
+  readonly q: string
+  readonly variant: string
+  readonly previous: number | null
+  readonly position: number | null
+  readonly previousDate: string
+  readonly runDate: string
+  /** Clicks won or lost, estimated from the query's weight and the click curve. */
+  readonly clicks: number
+}
+
+/** Clicks that another domain won from the given domain, or lost to it, between two days. */
+export interface DomainFlow {
+  readonly domain: string | null
+  readonly taken: number
+  readonly won: number
+  readonly queries: number
+}
+
+export interface DomainPage {
+  readonly page: string | null
+  readonly pageKey: string
+  readonly queries: number
+  readonly best: number
+  readonly example: string
+  readonly exampleId: string
+}
+
+export interface Rival {
+  readonly domain: string
+  readonly shared: number
+  /** Number of shared answers in which the rival ranks higher. */
+  readonly ahead: number
+  readonly best: number
+}
+
 async function readCompared(db: Database, domain: string, { span, compared }: DomainDays) {
-  const of = { domain, ...span }
+  const between = { domain, since: compared.since, until: compared.until }
+  const now = { domain, until: span.until }
   return {
-    moves: await readDomainMoves(db, { ...of, ...compared }),
-    flows: await readDomainFlows(db, { ...of, ...compared }),
-    pages: await readDomainPages(db, of),
-    rivals: await readRivals(db, of),
+    moves: await readRows<PlaceMove>(db, 'read_domain_moves', between),
+    flows: await readRows<DomainFlow>(db, 'read_domain_flows', between),
+    pages: await readRows<DomainPage>(db, 'read_domain_pages', now),
+    rivals: await readRows<Rival>(db, 'read_rivals', now),
   }
 }
 
-/** Draws the facts about a domain, with `ranks` above the moves. */
+/** Draws the facts about a domain, and inserts `ranks` before the moves. */
 export function drawDomain(found: DomainFound, place: PagePlace, ranks: Html | null = null): Html {
   const { known, span, pages, rivals } = found
   return html`${drawHoldings({ ...found, name: known.domain }, place)} ${ranks}
@@ -354,6 +397,16 @@ function drawPlaces(
 
 const mostDrawn = 6
 
+interface DomainRow {
+  readonly domain: string
+  readonly ours: boolean
+  /** `share` and `previousShare` are shares of clicks across all answered queries, on the later and the earlier day. */
+  readonly share: number
+  readonly previousShare: number
+  readonly ranked: number
+  readonly top3: number
+}
+
 export const domainsPage = definePage({
   path: '/domains',
   nav: 'Domains',
@@ -364,12 +417,13 @@ export const domainsPage = definePage({
   read: (reading, asked) =>
     reading.answers(async (db) => {
       const span = await fromFirstAnswers(db, await readSpan(db, asked.span))
-      const rows = await readDomainTable(db, span, asked.word)
+      const parameters = { since: span.since, until: span.until, word: asked.word }
+      const rows = await readRows<DomainRow>(db, 'read_domain_table', parameters)
       const domains = rows.slice(0, mostDrawn).map(({ domain }) => domain)
       return {
         span,
         rows,
-        shares: await readHeldDays(db, { domains, tag: '*', ...span }),
+        shares: await readHeldDays(db, { domains, ...span }),
         ...(await readMarks(db, span)),
       }
     }),

@@ -100,7 +100,7 @@ async function readStanding(db: Database, memory: object, day: string | null) {
     ours,
     ...(await cached(memory, keyOf(days, week), () => readChanges(db, days, week))),
     rivals: await readShareChanges(db, days, ours),
-    shares: await readHeldDays(db, { domains, tag: '*', ...span }),
+    shares: await readHeldDays(db, { domains, ...span }),
     ...(await readMarks(db, span)),
   }
 }

@@ -1,17 +1,9 @@
 // The page for a ranking URL, with its positions by date and the domains that replaced it.
 
 import type { Database } from '../../base/database/database.ts'
+import { readRows } from '../../base/database/sql-file.ts'
 import { groupBy } from '../../base/query.ts'
-import {
-  mostPageDays,
-  type NewestAnswer,
-  type PageDay,
-  readNewestAnswers,
-  readPageDays,
-  readPageFacts,
-  readPageHoldings,
-  readPageMoves,
-} from '../../features/analysis/page-days.ts'
+import type { DomainDay } from '../../features/analysis/domains.ts'
 import type { AskedSpan } from '../../features/analysis/span.ts'
 import { NotThere } from '../address.ts'
 import { type Html, html, link } from '../drawing/html.ts'
@@ -21,7 +13,14 @@ import { column, tableSection } from '../drawing/tables.ts'
 import { definePage, type PagePlace } from '../page.ts'
 import { storedFigures } from '../stored-figures.ts'
 import { askedSpan, dayChooser, daysText } from './choose.ts'
-import { type DomainDays, drawHoldings, drawWonAndLost, readDays, versionOf } from './domain.ts'
+import {
+  type DomainDays,
+  drawHoldings,
+  drawWonAndLost,
+  type PlaceMove,
+  readDays,
+  versionOf,
+} from './domain.ts'
 import { moved, seen, seenColumns, toDomain, toNight, toVariant } from './ways.ts'
 
 export const onePage = definePage({
@@ -50,8 +49,13 @@ type PageFound = Awaited<ReturnType<typeof readPage>>
 const cached = storedFigures<Awaited<ReturnType<typeof readFigures>>>(50)
 
 async function readPage(db: Database, memory: object, asked: { id: string; span: AskedSpan }) {
-  const page = await readPageFacts(db, asked.id)
-  if (page === null) throw new NotThere('No answer contains this page.')
+  const page = await db
+    .selectFrom('pages')
+    .leftJoin('domains', 'domains.id', 'pages.domain_id')
+    .select(['pages.id', 'pages.url', 'pages.url_key as key', 'domains.domain'])
+    .where('pages.id', '=', asked.id)
+    .executeTakeFirst()
+  if (page === undefined) throw new NotThere('No answer contains this page.')
   const told = await readDays(db, asked.span)
   const version = await versionOf(db, told, page.key)
   return {
@@ -61,15 +65,51 @@ async function readPage(db: Database, memory: object, asked: { id: string; span:
   }
 }
 
+const mostPageDays = 20_000
 const mostQueries = 200
 const mostTitles = 50
 
+interface PageDay {
+  readonly runDate: string
+  readonly queryId: string
+  readonly q: string
+  readonly variant: string
+  readonly position: number
+  readonly title: string | null
+  readonly search: number
+}
+
+/** Newest answer in a period to a query for which the page has ranked. */
+interface NewestAnswer {
+  readonly queryId: string
+  readonly runDate: string
+  readonly search: number
+  readonly depth: number
+  /** Domain that now holds the page's old position. */
+  readonly taker: string | null
+}
+
+/** Change in a page's position between the last known answers to a query on two days. */
+interface PageMove extends PlaceMove {
+  /** Domain now at the page's previous position; null if unknown, or if the page had no previous position. */
+  readonly taker: string | null
+}
+
+/** Reads a page's figures, under all spellings of its URL. */
 async function readFigures(db: Database, key: string, { span, compared }: DomainDays) {
-  const days = await readPageDays(db, { key, ...span })
+  const within = { since: span.since, until: span.until }
+  const between = { since: compared.since, until: compared.until }
+  const found = { key, ...within, most: mostPageDays }
+  const days = await readRows<PageDay>(db, 'read_page_days', found)
   const last = [...groupBy(days, ({ queryId }) => queryId).values()].flatMap((own) =>
     own.slice(0, 1),
   )
-  const queries = queriesOf(days, await readNewestAnswers(db, last, span))
+  const answers = await readRows<NewestAnswer>(db, 'read_newest_answers', {
+    queries: last.map(({ queryId }) => queryId),
+    positions: last.map(({ position }) => position),
+    ...within,
+  })
+  const queries = queriesOf(days, answers)
   const titles = [...groupBy(days, ({ title }) => title)]
   return {
     positions: days.length,
@@ -79,8 +119,8 @@ async function readFigures(db: Database, key: string, { span, compared }: Domain
     gone: queries.filter((query) => query.gone).length,
     titles: titles.slice(0, mostTitles).map(([title, own]) => ({ title, ...seen(own) })),
     allTitles: titles.length,
-    held: await readPageHoldings(db, { key, ...span }),
-    moves: await readPageMoves(db, { key, ...compared }),
+    held: await readRows<DomainDay>(db, 'read_page_holdings', { key, ...within }),
+    moves: await readRows<PageMove>(db, 'read_page_moves', { key, ...between }),
   }
 }
 

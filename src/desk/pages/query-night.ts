@@ -1,17 +1,9 @@
 // The page for a query on one night, or on two nights side by side.
 
 import type { Database } from '../../base/database/database.ts'
+import type { NotNull } from '../../base/database/kysely.ts'
+import { only, readRows } from '../../base/database/sql-file.ts'
 import { groupBy } from '../../base/query.ts'
-import {
-  readKeptBody,
-  readNeighbours,
-  readQueryFacts,
-  readSerp,
-  readSerpResults,
-  readSerpWords,
-  type SerpResult,
-  type SerpWords,
-} from '../../features/analysis/query-facts.ts'
 import { NotThere } from '../address.ts'
 import { type Html, html, link } from '../drawing/html.ts'
 import {
@@ -58,25 +50,67 @@ async function readNight(
   const query = await expectQuery(db, id)
   const answer = await readNightAnswer(db, id, day)
   const other = beside === null ? null : await readNightAnswer(db, id, beside)
-  return { query, day, answer, beside, other, ...(await readNeighbours(db, id, day)) }
+  // The nearest days with an answer, before and after this day.
+  type Days = Readonly<Record<'before' | 'after', string | null>>
+  const near = only(await readRows<Days>(db, 'read_neighbour_days', { day, query: id }))
+  return { query, day, answer, beside, other, ...near }
 }
 
 type NightAnswer = NonNullable<Awaited<ReturnType<typeof readNightAnswer>>>
 
 export async function expectQuery(db: Database, id: string) {
-  const query = await readQueryFacts(db, id)
-  if (query === null) throw new NotThere('No list contains this query.')
+  const query = await db
+    .selectFrom('queries')
+    .select(['id', 'q', 'location', 'hl', 'gl', 'num', 'device'])
+    .where('id', '=', id)
+    .executeTakeFirst()
+  if (query === undefined) throw new NotThere('No list contains this query.')
   return query
 }
 
+interface Serp {
+  readonly runDate: string
+  readonly search: number
+  readonly call: number
+  readonly depth: number
+  readonly evidence: string
+  readonly fetchedAt: Date
+  readonly origin: string
+  readonly intent: string | null
+  readonly sentiment: string | null
+  readonly credits: number | null
+  /** Size of the body as received, or null if it is no longer stored. */
+  readonly bytes: number | null
+}
+
+/** Text in an answer that does not belong to a result. */
+interface SerpWords {
+  readonly kind: 'entity' | 'group' | 'related' | 'block'
+  readonly ordinal: number
+  readonly text: string
+  /** Type of the entity, or kind of the block. */
+  readonly type: string | null
+  /** Id of the query with the same text as the related search, or null if no such query exists. */
+  readonly query: string | null
+}
+
+type SerpResult = NightAnswer['results'][number]
+
+/** Reads the answer to a query on a day, or returns null if no answer is shown. */
 export async function readNightAnswer(db: Database, query: string, day: string) {
-  const serp = await readSerp(db, query, day)
-  if (serp === null) return null
-  return {
-    serp,
-    results: await readSerpResults(db, serp.search),
-    words: await readSerpWords(db, serp.search),
-  }
+  const [serp] = await readRows<Serp>(db, 'read_serp', { query, day })
+  if (serp === undefined) return null
+  const { search } = serp
+  const results = await db
+    .selectFrom('result_domains as shown')
+    .leftJoin('pages', 'pages.id', 'shown.page_id')
+    .select(['shown.ordinal', 'shown.position', 'shown.title', 'shown.snippet', 'pages.url'])
+    .select(['shown.page_id as page', 'shown.url_key as pageKey', 'shown.domain'])
+    .where('shown.search_id', '=', search)
+    .orderBy('shown.ordinal')
+    .$narrowType<{ ordinal: NotNull }>()
+    .execute()
+  return { serp, results, words: await readRows<SerpWords>(db, 'read_serp_words', { search }) }
 }
 
 function content(found: NightFound, place: PagePlace): Html {
@@ -149,8 +183,16 @@ export const keptBody: FilePage = {
   path: '/queries/:query/bodies/:call',
   send: async (address, reading) => {
     const [query, call] = [address.uuid('query'), address.id('call')]
-    const kept = await reading.answers((db) => readKeptBody(db, query, call))
-    if (kept === null)
+    const kept = await reading.answers((db) =>
+      db
+        .selectFrom('raw_answers')
+        .innerJoin('calls', 'calls.id', 'raw_answers.call_id')
+        .select(['raw_answers.body', 'raw_answers.truncated'])
+        .where('raw_answers.call_id', '=', call)
+        .where('calls.query_id', '=', query)
+        .executeTakeFirst(),
+    )
+    if (kept === undefined)
       throw new NotThere(
         'The body of the response is not stored, because it was pruned or was never received.',
       )

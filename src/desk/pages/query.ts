@@ -3,18 +3,10 @@
 import { npmRun } from '../../base/cli/commands.ts'
 import { count } from '../../base/cli/text.ts'
 import type { Database } from '../../base/database/database.ts'
+import { readRows } from '../../base/database/sql-file.ts'
 import { groupBy } from '../../base/query.ts'
 import { dayOf } from '../../base/time/zone.ts'
 import { readNotesBetween } from '../../features/analysis/notes.ts'
-import {
-  readDayRanks,
-  readFirstResults,
-  readInteresting,
-  readQueryDays,
-  readSaidOf,
-  readVariants,
-  type ShownResult,
-} from '../../features/analysis/query-facts.ts'
 import { type AskedSpan, readSpan } from '../../features/analysis/span.ts'
 import { type Html, html } from '../drawing/html.ts'
 import { drawPicture } from '../drawing/lines.ts'
@@ -32,10 +24,12 @@ import {
 import { column, type Column, table, tableSection } from '../drawing/tables.ts'
 import { definePage, type PagePlace } from '../page.ts'
 import { askedDomains, askedSpan, chooser, dayFields, daysText, textField } from './choose.ts'
+import { newestReading } from './lists.ts'
 import { drawWords, expectQuery, readNightAnswer, resultTable } from './query-night.ts'
 import {
   askedAs,
   nameVariants,
+  readVariants,
   seen,
   seenColumns,
   toDomain,
@@ -75,25 +69,84 @@ async function readQueryPage(
 ) {
   const query = await expectQuery(db, asked.id)
   const span = await readSpan(db, asked.span)
-  const days = await readQueryDays(db, { query: query.id, ...span })
+  const within = { query: query.id, since: span.since, until: span.until }
+  const days = await readRows<QueryDay>(db, 'read_query_days', within)
   const last = days.find(({ search }) => search !== null)
-  const interesting = await readInteresting(db, { search: last?.search ?? null, day: span.until })
+  const newestAnswer = { search: last?.search ?? null, day: span.until }
+  // The domains that are ours, and then the highest-ranking domains in the newest answer.
+  type Interesting = { readonly domain: string; readonly ours: boolean }
+  const interesting = await readRows<Interesting>(db, 'read_interesting_domains', newestAnswer)
   const ours = new Set(interesting.filter((one) => one.ours).map(({ domain }) => domain))
   // Requested domains come first, then our own domains, then the highest-ranking domains.
   const all = new Set([...asked.domains, ...interesting.map(({ domain }) => domain)])
-  const names = [...all].slice(0, mostShown)
+  const domains = [...all].slice(0, mostShown)
   return {
     query,
     span,
     days,
     newest: last === undefined ? null : await readNightAnswer(db, query.id, last.runDate),
-    shown: names.map((domain) => ({ domain, ours: ours.has(domain) })),
+    shown: domains.map((domain) => ({ domain, ours: ours.has(domain) })),
     said: await readSaidOf(db, query.id),
     variants: await readVariants(db, [query.q]),
-    ranks: await readDayRanks(db, { query: query.id, ...span }, names),
+    ranks: await readRows<DayRank>(db, 'read_day_ranks', { ...within, domains }),
     notes: await readNotesBetween(db, span),
-    first: await readFirstResults(db, { query: query.id, ...span }, firstResults),
+    first: await readRows<ShownResult>(db, 'read_query_pages', { ...within, ...firstResults }),
   }
+}
+
+interface QueryDay {
+  readonly runDate: string
+  readonly run: number
+  readonly listId: number
+  readonly list: string
+  readonly state: string
+  readonly errorCode: string | null
+  /** The day's readable answer, or null if no answer is shown. */
+  readonly search: number | null
+  /** Reason why no answer is shown: `suspect`, `unreadable`, `archived`, `hidden` (by origin), or the task's state. */
+  readonly silence: string | null
+  readonly depth: number | null
+  readonly evidence: string | null
+  readonly fetchedAt: Date | null
+  readonly calls: number
+  readonly credits: number
+}
+
+/** A domain's best position on a day. Days without a row have no answer, or an answer without the domain. */
+interface DayRank {
+  readonly runDate: string
+  readonly domain: string
+  readonly position: number
+}
+
+/** One of the top results in a purchased answer. The page is null if the result names no page. */
+export interface ShownResult {
+  readonly runDate: string
+  readonly depth: number | null
+  readonly features: readonly string[]
+  readonly page: string | null
+  readonly pageKey: string | null
+  readonly domain: string | null
+  readonly title: string | null
+  readonly position: number | null
+}
+
+function readSaidOf(db: Database, query: string) {
+  return db
+    .selectFrom('list_queries')
+    .innerJoin('lists', 'lists.id', 'list_queries.list_id')
+    .select(['lists.id as listId', 'lists.name as list', 'list_queries.weight'])
+    .select(['list_queries.priority', 'list_queries.tags', 'list_queries.given'])
+    .select('list_queries.target_url as target')
+    .select((eb) =>
+      eb('list_queries.last_seen', '=', newestReading(eb.ref('lists.id')))
+        .$castTo<boolean>()
+        .as('current'),
+    )
+    .where('list_queries.query_id', '=', query)
+    .orderBy('current', 'desc')
+    .orderBy('lists.name')
+    .execute()
 }
 
 const stateTones: Readonly<Record<string, 'good' | 'bad' | 'warn' | 'soft'>> = {

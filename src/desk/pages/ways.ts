@@ -1,7 +1,7 @@
 // Links to the desk's pages on queries, domains, pages and lists.
 
+import type { Database } from '../../base/database/database.ts'
 import { groupBy } from '../../base/query.ts'
-import type { Variant } from '../../features/analysis/query-facts.ts'
 import { type Html, html } from '../drawing/html.ts'
 import { given, to, unknown } from '../drawing/parts.ts'
 import { column } from '../drawing/tables.ts'
@@ -51,6 +51,18 @@ export function toList(place: PagePlace, id: number, name: string): Html {
 
 export function toRun({ href }: PagePlace, run: number, text: Html | string | number = run): Html {
   return to(href(`/runs/${run}`), text)
+}
+
+/** A query, with all parameters that distinguish it from other queries with the same text. */
+export type Variant = Awaited<ReturnType<typeof readVariants>>[number]
+
+/** Reads all queries with the given texts, for any device or place. */
+export function readVariants(db: Database, texts: readonly string[]) {
+  return db
+    .selectFrom('queries')
+    .select(['id as queryId', 'q', 'device', 'location', 'hl', 'gl', 'num'])
+    .where((eb) => eb('q', '=', eb.fn.any(eb.val(texts))))
+    .execute()
 }
 
 type Asked = Pick<Variant, 'device' | 'location' | 'hl' | 'gl' | 'num'>

@@ -3,16 +3,14 @@
 import { hash } from 'node:crypto'
 import type { Config } from '../../base/config.ts'
 import type { Database } from '../../base/database/database.ts'
-import { listFilter } from '../../base/database/views.ts'
+import { sql } from '../../base/database/kysely.ts'
+import { only, readRows } from '../../base/database/sql-file.ts'
+import { listFilter, type Slice, sliceWords, wantedLabels } from '../../base/database/views.ts'
 import { groupBy } from '../../base/query.ts'
 import { readCalendar } from '../../core/nights/nights.ts'
-import {
-  type FigureOptions,
-  type Figures,
-  mayReadBooks,
-  readFigures,
-} from '../../features/analysis/figures.ts'
-import { readListDays, readListFacts } from '../../features/analysis/list-facts.ts'
+import { readHeldDays, readOwnDomains } from '../../features/analysis/domains.ts'
+import { readNotes, readSuspects } from '../../features/analysis/notes.ts'
+import { readSpan } from '../../features/analysis/span.ts'
 import { readAssets } from '../assets.ts'
 import { Html, html } from '../drawing/html.ts'
 import { dayLine, drawSmall, noteList } from '../drawing/lines.ts'
@@ -26,10 +24,10 @@ import {
   readDomain,
   suspectBands,
 } from '../pages/domain.ts'
-import { type CoverageFound, drawCoverage } from '../pages/lists.ts'
+import { type CoverageFound, drawCoverage, readListDays, readListFacts } from '../pages/lists.ts'
 import { drawBalances, drawCosts, readAccountsFound, readRises } from '../pages/money.ts'
 import { drawCalendar, mostEntries } from '../pages/nights.ts'
-import { nameVariants } from '../pages/ways.ts'
+import { nameVariants, readVariants } from '../pages/ways.ts'
 
 /** Renders the page as one file. A policy in the page's head forbids scripts and external resources. */
 export function renderPage(found: ReportFound, made: Date): string {
@@ -190,7 +188,13 @@ function drawRanks(
 
 export type ReportFound = Awaited<ReturnType<typeof readReport>>
 
-interface ReportOrder extends FigureOptions {
+interface ReportOrder {
+  /** Queries and days to which the views are already restricted. */
+  readonly slice: Slice
+  /** Requested domains. If empty, the report shows our own domains or, if there are none, the largest domains. */
+  readonly domains: readonly string[]
+  /** Domains that are ours on this day are shown as ours. */
+  readonly today: string
   readonly config: Pick<Config, 'renewal' | 'zone'>
 }
 
@@ -198,15 +202,14 @@ const mostLists = 5
 
 /** Reads the report in one snapshot, with the statements that the desk's pages use. */
 export async function readReport(trx: Database, order: ReportOrder) {
-  const { config, ...options } = order
-  const figures = await readFigures(trx, options)
+  const figures = await readFigures(trx, order)
   return {
     figures,
     held: await readHeld(trx, figures),
     lists: await readLists(trx, figures, order),
     // Credits and operations; null if the login may not read the internal tables.
     books: (await mayReadBooks(trx)) ? await readBooks(trx, figures, order) : null,
-    zone: config.zone,
+    zone: order.config.zone,
   }
 }
 
@@ -230,7 +233,8 @@ async function readLists(trx: Database, { span }: Figures, { slice }: ReportOrde
     .toSorted((a, b) => ((a.runDate ?? '') < (b.runDate ?? '') ? 1 : -1))
   const lists: CoverageFound[] = []
   for (const list of newest.slice(0, mostLists)) {
-    lists.push({ list, span, days: await readListDays(trx, { name: list.name, ...span }) })
+    const found = await readListDays(trx, { memory: {}, name: list.name, ...span })
+    lists.push({ list, span, days: found })
   }
   return lists
 }
@@ -252,4 +256,103 @@ async function readBooks(
       events: await readRises(trx, zoned, config),
     },
   }
+}
+
+type Figures = Awaited<ReturnType<typeof readFigures>>
+
+// Default and maximum numbers of days in a chart. A chart with more days would be unreadable.
+const days = { days: 90, most: 400 } as const
+const mostShares = 8
+const greatestShown = 6
+
+/** Reads all figures in one snapshot, because the numbers in a report must agree. */
+async function readFigures(trx: Database, options: ReportOrder) {
+  const { slice } = options
+  const { since = null, until = null, conditions } = slice
+  const parameters = { since, until, sliced: conditions.length > 0 }
+  const { newest, ...totals } = only(
+    await readRows<ReportSummary>(trx, 'read_report_summary', parameters),
+  )
+  const span = await readSpan(trx, { since, until: until ?? newest, ...days })
+  const on = { day: totals.day, most: greatestShown }
+  const largest = await readRows<{ domain: string }>(trx, 'read_greatest_domains', on)
+  const greatest = largest.map(({ domain }) => domain)
+  const domains = await chooseDomains(trx, options, greatest)
+  const names = domains.map(({ domain }) => domain)
+  // Daily sums are shown for the selected domains and the largest domains.
+  const drawn = [...new Set([...names, ...greatest])].slice(0, mostShares)
+  const within = { domains: names, since: span.since, until: span.until }
+  const ranks = await readRows<RankPoint>(trx, 'read_ranks', within)
+  const texts = [...new Set(ranks.map(({ q }) => q))]
+  const isChosen = listFilter(slice)
+  const suspect = await readSuspects(trx, span)
+  return {
+    ...totals,
+    /** Conditions that every query must meet. If empty, the report covers all queries. */
+    narrowed: sliceWords(slice),
+    span,
+    /** Suspect runs in the span; their answers are excluded. */
+    suspect: suspect.filter(({ list }) => isChosen(list)),
+    domains,
+    shares: await readHeldDays(trx, { domains: drawn, ...span }),
+    ranks,
+    variants: await readVariants(trx, texts),
+    notes: await readNotes(trx, wantedLabels(slice)),
+  }
+}
+
+/** Maximum number of domains on the page, which is the number of line colors. */
+export const mostDomains = 8
+
+/** Number of domains to show, largest first, if no domain is ours or requested. */
+const strangers = 3
+
+async function chooseDomains(
+  trx: Database,
+  { domains: asked, today }: ReportOrder,
+  greatest: readonly string[],
+) {
+  const own = (await readOwnDomains(trx)).filter(({ rival }) => !rival)
+  const current = own.filter(({ since, until }) => {
+    return (since === null || since <= today) && (until === null || until >= today)
+  })
+  // A requested domain is labelled even if its last day has passed.
+  const labels = new Map([...own, ...current].map(({ domain, label }) => [domain, label]))
+  const ours = [...new Set(current.map(({ domain }) => domain))]
+  const named = [asked, ours, greatest.slice(0, strangers)].find((names) => names.length > 0) ?? []
+  return named
+    .slice(0, mostDomains)
+    .map((domain) => ({ domain, label: labels.get(domain) ?? domain }))
+}
+
+export interface RankPoint {
+  readonly domain: string
+  readonly queryId: string
+  readonly q: string
+  readonly runDate: string
+  /** Null if the answer does not contain the domain. */
+  readonly position: number | null
+  readonly depth: number
+}
+
+interface ReportSummary {
+  readonly origins: readonly string[]
+  readonly day: string | null
+  /** Day to compare with the newest full day, or null. */
+  readonly previous: string | null
+  /** Newest day for which queries were planned. */
+  readonly newest: string | null
+  readonly queries: number
+  readonly answers: number
+  readonly credits: number
+}
+
+const books = ['accounts', 'calls', 'nights', 'night_health', 'schedules', 'workers']
+
+/** True if the reader, unlike an analyst, may read internal tables. A denied read would abort the transaction. */
+async function mayReadBooks(trx: Database): Promise<boolean> {
+  const { rows } = await sql<{ may: boolean }>`
+    select bool_and(has_table_privilege('public.' || name, 'select')) as may
+    from unnest(${books}::text[]) as name`.execute(trx)
+  return only(rows).may
 }

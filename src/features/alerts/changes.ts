@@ -12,7 +12,6 @@ import type { AlertRule, KnownAlert, NewAlert, UncheckedRun } from './statements
 
 type Direction = 'up' | 'down'
 
-/** Conditions of a rule, without its subject. */
 export type WatchedFor = Pick<AlertRule, 'what' | 'threshold' | 'direction' | 'confirm'>
 
 /** Values for a rule to compare, from one answer or one day's share. Values that the rule does not use are null. */
@@ -423,7 +422,6 @@ function questionLine(origin: string, words: readonly string[]): string {
   return [npmRun('sql --'), ...flags, ...words.map(typed)].join(' ')
 }
 
-/** A query in a run, with the attributes from its lists. */
 export interface AskedQuery {
   readonly query_id: string
   readonly q: string
@@ -451,7 +449,6 @@ export interface RankAnswer {
 /** An answer read by its id. The answer's run may have become suspect in the meantime. */
 export type ShownAnswer = Pick<RankAnswer, 'search_id' | 'depth' | 'features'>
 
-/** A domain's best position in an answer, and the page at this position. */
 export interface Place {
   readonly search_id: number
   readonly domain: string

@@ -112,7 +112,6 @@ async function loadRules(call: Call<AlertFlags>, typed: string | undefined): Pro
   return exits.done
 }
 
-/** Finds the lists that rules refer to by name or by file path. */
 async function findLists(db: Database, rows: readonly TableRow[]) {
   const found = new Map<string, string>()
   for (const typed of new Set(rows.map(({ fields }) => fields.get('list') ?? ''))) {

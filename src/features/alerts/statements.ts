@@ -54,7 +54,6 @@ export async function claimAlerts(trx: Database): Promise<boolean> {
   return mine
 }
 
-/** One-sentence summary of a night's alerts, with their combined severity. */
 export interface Headline {
   readonly severity: 'low' | 'medium' | 'high'
   readonly headline: string

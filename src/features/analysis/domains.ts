@@ -35,8 +35,8 @@ interface Loading extends DomainFile {
 }
 
 /**
- * Updates the domain tables to match the given lines without changing the past. The period of a changed or removed line
- * ends yesterday, and that of a new line starts today, unless the line has its own dates.
+ * Updates the domain tables to match the given lines without changing the past. A changed or removed line's period ends
+ * yesterday, and a new line's period starts today, unless the line has its own dates.
  */
 export async function loadDomains(trx: Transaction<DB>, loading: Loading): Promise<void> {
   await loadTable(trx, loading, false)
@@ -79,7 +79,6 @@ async function loadTable(
   }
 }
 
-/** Selects the row with the domain and start date of a line. */
 function isLine({ domain, since }: Pick<OwnDomain, 'domain' | 'since'>) {
   const eb = expressionBuilder<DB, (typeof tables)[number]>()
   return eb.and([eb('domain', '=', domain), eb('since', 'is not distinct from', since)])
@@ -145,7 +144,7 @@ export async function putDomain(trx: Transaction<DB>, line: OwnDomain): Promise<
     .execute()
 }
 
-/** Ends all lines of a domain on a given day, and deletes lines that start later. */
+/** Ends all of a domain's lines on a day, and deletes lines that start later. */
 export async function endDomain(
   trx: Transaction<DB>,
   { domain, on }: { readonly domain: string; readonly on: string },
@@ -161,7 +160,7 @@ export async function endDomain(
   }
 }
 
-/** Undoes the last command, or the last undo. */
+/** Undoes the last command. Undoing an undo restores the changes. */
 export async function undoDomains(trx: Transaction<DB>): Promise<void> {
   const last = await trx
     .selectFrom('own_domain_changes')
@@ -174,10 +173,6 @@ export async function undoDomains(trx: Transaction<DB>): Promise<void> {
     await trx.deleteFrom(tableOf(line)).where(isLine(line)).execute()
   }
   for (const line of last.filter(({ change }) => change === 'removed')) await putDomain(trx, line)
-}
-
-interface DomainSpan extends DaySpan {
-  readonly domain: string
 }
 
 export interface DomainDay {
@@ -193,123 +188,14 @@ export interface DomainDay {
   readonly thin: boolean
 }
 
-export function readDomainDays(
-  db: Database,
-  { domain, ...span }: DomainSpan,
-): Promise<readonly DomainDay[]> {
-  return readHeldDays(db, { domains: [domain], tag: '*', ...span })
-}
-
 export interface HeldDay extends DomainDay {
   readonly domain: string
 }
 
-/** A selection of domains and days. The tag `*` selects all queries. */
-interface ShareSpan extends DaySpan {
-  readonly domains: readonly string[]
-  readonly tag: string
-}
-
 /** Reads the daily sums in analysis.share_of_voice and position_buckets. Days without results have no row. */
-export function readHeldDays(db: Database, { domains, tag, since, until }: ShareSpan) {
+export function readHeldDays(
+  db: Database,
+  { domains, tag = '*', since, until }: DaySpan & { domains: readonly string[]; tag?: string },
+) {
   return readRows<HeldDay>(db, 'read_held_days', { domains, tag, since, until })
-}
-
-/** A domain that appears in a result, is ours or belongs to a rival. Our current and former domains have labels. */
-export type KnownDomain = NonNullable<Awaited<ReturnType<typeof readKnownDomain>>>
-
-/** Finds a domain by name. Returns null if the domain is in no answer and in no domain entry. */
-export async function readKnownDomain(db: Database, domain: string) {
-  const known = await db
-    .selectNoFrom((eb) => [
-      eb
-        .or(
-          (['domains', ...tables] as const).map((table) =>
-            eb.exists(eb.selectFrom(table).select('domain').where('domain', '=', domain)),
-          ),
-        )
-        .as('there'),
-      eb
-        .selectFrom('own_domains')
-        .select('label')
-        .where('domain', '=', domain)
-        .orderBy('since', (order) => order.desc().nullsLast())
-        .limit(1)
-        .as('label'),
-    ])
-    .executeTakeFirstOrThrow()
-  return known.there === true ? { domain, label: known.label } : null
-}
-
-export interface DomainRow {
-  readonly domain: string
-  readonly ours: boolean
-  /** `share` and `previousShare` are shares of clicks across all answered queries, on the later and the earlier day. */
-  readonly share: number
-  readonly previousShare: number
-  readonly ranked: number
-  readonly top3: number
-}
-
-/** Reads domains with their shares on the first and last answered days: ours first, then by last share. */
-export function readDomainTable(db: Database, { since, until }: DaySpan, word: string | null) {
-  return readRows<DomainRow>(db, 'read_domain_table', { until, since, word })
-}
-
-/** Change in a position between the last known answers to a query on two days. */
-export interface PlaceMove {
-  readonly queryId: string
-  readonly q: string
-  readonly variant: string
-  readonly previous: number | null
-  readonly position: number | null
-  readonly previousDate: string
-  readonly runDate: string
-  /** Clicks won or lost, estimated from the query's weight and the click curve. */
-  readonly clicks: number
-}
-
-/** Reads a domain's position changes between two days, largest gains and losses first. */
-export function readDomainMoves(db: Database, { domain, since, until }: DomainSpan) {
-  return readRows<PlaceMove>(db, 'read_domain_moves', { since, until, domain })
-}
-
-/** Clicks that another domain won from the given domain, or lost to it, between two days. */
-export interface DomainFlow {
-  readonly domain: string | null
-  readonly taken: number
-  readonly won: number
-  readonly queries: number
-}
-
-/** Reads the domains that exchanged clicks with a given domain, most clicks first. */
-export function readDomainFlows(db: Database, { domain, since, until }: DomainSpan) {
-  return readRows<DomainFlow>(db, 'read_domain_flows', { domain, since, until })
-}
-
-export interface DomainPage {
-  readonly page: string | null
-  readonly pageKey: string
-  readonly queries: number
-  readonly best: number
-  readonly example: string
-  readonly exampleId: string
-}
-
-/** Reads a domain's pages in the last known answers up to a day. Pages that rank for the most queries come first. */
-export function readDomainPages(db: Database, { domain, until }: Omit<DomainSpan, 'since'>) {
-  return readRows<DomainPage>(db, 'read_domain_pages', { until, domain })
-}
-
-export interface Rival {
-  readonly domain: string
-  readonly shared: number
-  /** Number of shared answers in which the rival ranks higher. */
-  readonly ahead: number
-  readonly best: number
-}
-
-/** Reads the domains that appear in answers with a given domain, most frequent first. */
-export function readRivals(db: Database, { domain, until }: Omit<DomainSpan, 'since'>) {
-  return readRows<Rival>(db, 'read_rivals', { until, domain })
 }

@@ -16,7 +16,6 @@ interface Parameter {
   readonly meaning: string
   /** Default value: undefined if the parameter is required, null if it may be empty. */
   readonly fallback: string | null | undefined
-  /** Allowed values, or undefined if any value is allowed. */
   readonly choices?: readonly string[]
 }
 
@@ -117,7 +116,6 @@ function bind(question: Question, given: ReturnType<typeof readFlags>) {
   return { text: question.sql, values, slice, day: day === -1 ? undefined : day }
 }
 
-/** Reads flags, and returns all values of each flag, in order. */
 export function readFlags(flags: readonly string[]) {
   const given = new Map<string, readonly string[]>()
   for (let index = 0; index < flags.length; index++) {

@@ -1,5 +1,6 @@
-// Reads analysts' notes about days.
+// Reads facts about days for charts: analysts' notes, and suspect runs.
 import type { Database } from '../../base/database/database.ts'
+import { readRows } from '../../base/database/sql-file.ts'
 import type { DaySpan } from '../../base/time/zone.ts'
 
 export type Note = Readonly<Awaited<ReturnType<typeof readNotes>>[number]>
@@ -26,4 +27,14 @@ function notes(db: Database) {
     .select(['date', 'text', 'tag'])
     .orderBy('date')
     .orderBy('id')
+}
+
+export interface SuspectRun {
+  readonly runDate: string
+  readonly list: string
+  readonly reasons: readonly string[]
+}
+
+export function readSuspects(db: Database, { since, until }: DaySpan) {
+  return readRows<SuspectRun>(db, 'read_suspect_runs', { since, until })
 }

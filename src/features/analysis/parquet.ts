@@ -7,7 +7,6 @@ const groupRows = 20_000
 // A group also ends after this many characters, because bodies are long.
 const groupCharacters = 8_000_000
 
-/** Writes rows as one Parquet file, one row group at a time, with constant memory use. */
 export async function* writeParquet(batches: AsyncIterable<CellBatch>): AsyncGenerator<Uint8Array> {
   let draft: ReturnType<typeof openDraft> | null = null
   for await (const { columns, rows } of batches) {

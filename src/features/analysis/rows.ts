@@ -3,7 +3,6 @@ import { type Cell, csvLines, type CsvOptions } from '../../base/csv.ts'
 import { type CellBatch, type CellColumn, jsonValue } from '../../base/database/fetch.ts'
 
 export interface RowOptions extends Omit<CsvOptions, 'quoteEmpty'> {
-  /** If true, the file starts with a byte order mark. */
   readonly bom?: boolean
 }
 

@@ -12,7 +12,6 @@ export interface AskedSpan {
   readonly until: string | null
   /** Length of the period in days, if no start is given. */
   readonly days: number
-  /** Maximum number of days in the period. */
   readonly most: number
 }
 
@@ -22,22 +21,4 @@ export async function readSpan(db: Database, { since, until, days, most }: Asked
   const found = only(await readRows<Found>(db, 'read_span', { since, until, days, most }))
   const cut = found.since < found.earliest
   return { since: cut ? found.earliest : found.since, until: found.until, cut }
-}
-
-/** Moves a period's start to its first day with answers. */
-export async function fromFirstAnswers(
-  db: Database,
-  { since, until, cut }: ReadSpan,
-): Promise<ReadSpan> {
-  const rows = await readRows<{ since: string }>(db, 'read_first_answered', { since, until })
-  return { since: only(rows).since, until, cut }
-}
-
-/** Returns one version for a period's stored days and the compared day; null if any day is not stored. */
-export async function readStoredVersion(
-  db: Database,
-  days: DaySpan & { readonly compared: string },
-): Promise<string | null> {
-  const rows = await readRows<{ version: string | null }>(db, 'read_stored_version', { ...days })
-  return only(rows).version
 }

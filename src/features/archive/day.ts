@@ -161,7 +161,6 @@ async function readBack(passage: Passage, tables: readonly ManifestTable[]) {
   }
 }
 
-/** Writes a complete Parquet file to disk under a draft name. */
 async function writeFile(
   { folder, engine }: FiledPlace,
   { path, text, columns }: { path: string; text: Spool; columns: readonly FiledColumn[] },

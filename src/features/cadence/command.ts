@@ -4,10 +4,11 @@ import { npmRun } from '../../base/cli/commands.ts'
 import { type Call, print, printJson, say } from '../../base/cli/command.ts'
 import { count, formatNumber, formatTable } from '../../base/cli/text.ts'
 import { readConfig } from '../../base/config.ts'
+import type { Database } from '../../base/database/database.ts'
+import { readRows } from '../../base/database/sql-file.ts'
 import { type Exit, exits, Misuse } from '../../base/errors.ts'
 import { type Mill, openMill } from '../../core/mill.ts'
 import { type HistoryList, readHistoryLists, readFirstTens } from './first-tens.ts'
-import { readCadenceReceipts, type CadenceReceipt } from './receipts.ts'
 import { type Bounds, movesSeen, replayNights, sumUp, unseenOf } from './replay.ts'
 import { dateOf, unpackFirstTens } from './night.ts'
 
@@ -181,4 +182,27 @@ function inPercent(share: number): string {
 /** Uses recent nights' random samples to estimate how many skipped queries had a missed move. */
 function hiddenIn({ rested, by_chance: chance, compared, moved }: CadenceReceipt) {
   return unseenOf({ resting: rested + chance, drawn: compared, moved })
+}
+
+/** An adaptive list, with its newest decision and the totals for recent nights. */
+export interface CadenceReceipt {
+  readonly list: string
+  readonly run_date: string
+  /** Numbers of queries with an interval of 1 day, 2 days, and so on. */
+  readonly intervals: readonly number[]
+  readonly nights: number
+  /** Totals over these nights: queries on the list, queries bought, queries skipped, and queries sampled. */
+  readonly queries: number
+  readonly asked: number
+  readonly rested: number
+  readonly by_chance: number
+  readonly credits: number
+  readonly credits_saved: number
+  /** Number of sampled queries with comparable answers, and how many of these queries had a move. */
+  readonly compared: number
+  readonly moved: number
+}
+
+export function readCadenceReceipts(db: Database) {
+  return readRows<CadenceReceipt>(db, 'read_resting_lists', { nights: 28 })
 }

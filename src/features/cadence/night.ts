@@ -19,7 +19,6 @@ export interface CadenceRules {
   readonly list: string
   /** Maximum number of days between two purchases of the same query. */
   readonly longest: number
-  /** Maximum cost relative to the cost of daily buying. */
   readonly share: number
 }
 

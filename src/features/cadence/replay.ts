@@ -61,7 +61,6 @@ export function replayNights(histories: readonly QueryHistory[], rules: CadenceR
   })
 }
 
-/** Pairs each answer with the previous one. */
 function pairsOf(firstTens: readonly FirstTen[]) {
   return firstTens.slice(1).flatMap((after, index) => {
     const before = firstTens[index]

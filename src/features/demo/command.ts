@@ -25,8 +25,7 @@ import { type AlertRule, readAlertRules, replaceAlertRules } from '../alerts/sta
 import { loadFirstDomains } from '../analysis/domains-command.ts'
 import { setOrigins } from '../analysis/origins.ts'
 import { decideByName } from '../cadence/choose.ts'
-import { receiptLines } from '../cadence/command.ts'
-import { readCadenceReceipts } from '../cadence/receipts.ts'
+import { readCadenceReceipts, receiptLines } from '../cadence/command.ts'
 
 /** The prefix `demo` shows that the history is simulated. */
 const monthList = 'demo-month'
@@ -58,13 +57,6 @@ const mostNights = 400
 interface Starts {
   readonly drifting: StartDrifting
   readonly spoilt: StartSpoilt
-}
-
-interface HistoryWanted extends Pick<History, 'nights' | 'signal' | 'report'> {
-  readonly faults: boolean
-  /** True if the demo creates its default history. */
-  readonly first: boolean
-  readonly cadence: boolean
 }
 
 /** Runs the demo, starting with an empty database. At the end, shows where to find the results. */
@@ -99,33 +91,6 @@ export async function runDemo(
   if (faults && options.json !== true) showMonth()
   await showWhatIsThere(mill, options.json === true)
   return summary.finish === 'completed' ? exits.done : exits.failures
-}
-
-/** Buys the nights' answers from a separate service, which injects faults if `--faults` or no flag is set. */
-async function runHistory(
-  mill: Mill,
-  { faults, first, cadence, ...options }: HistoryWanted,
-  { closers, drifting, spoilt }: Starts & Pick<Call<DemoFlags>, 'closers'>,
-): Promise<Summary | null> {
-  let day = new Date()
-  const today = { databaseUrl: mill.databaseUrl, today: () => day }
-  const credits = mill.config.creditFloor + supplyOf(options.nights, file.queries)
-  const stage = faults || first ? await spoilt({ ...today, credits }) : null
-  const service = stage ?? (await drifting({ ...today, calm: cadence }))
-  closers.add('the simulated service', service, (open) => open.close())
-  const list = faults ? monthList : cadence ? restingList : historyList
-  if (stage !== null) await watchMonth(mill.db, list)
-  const account = faults ? monthList : 'demo'
-  const supplier = { ...mill.supplier, account }
-  const api = async () => ({ url: new URL(service.url), key: new Secret(service.key) })
-  return runNights(
-    // Answers are marked as sandbox even though the address and the account differ.
-    { ...mill, supplier, api },
-    {
-      ...{ ...options, list, stage, purpose: faults ? purposeOf : onePurpose, rests: cadence },
-      setDay: (next) => void (day = next),
-    },
-  )
 }
 
 function readNights(typed: string, faults: boolean): number {
@@ -226,7 +191,6 @@ async function hasLiveAnswers(db: Database): Promise<boolean> {
 
 const file = { shown: 'inputs/keywords.csv', queries: 60 }
 
-/** Faults injected into nights, with descriptions. */
 const purposes = {
   empty: 'every answer empty',
   shallow: 'answers a tenth as deep',
@@ -246,7 +210,7 @@ interface MonthStage {
   readonly change: (credits: number) => void
 }
 
-/** Minimum number of nights needed for the normal nights at the start and all faults. */
+/** Minimum number of nights, enough for the normal nights at the start and for all faults. */
 const leastNights = 12
 
 const usualNights = 4
@@ -259,14 +223,14 @@ function purposeOf(night: number, nights: number): Purpose | null {
   return since < 0 || since % apart > 0 ? null : (plannedPurposes[since / apart] ?? null)
 }
 
-/** Chooses a fault for a single night of the history: the fourth night before the newest night. */
+/** Chooses a single fault for the whole history. The fault occurs four nights before the newest night. */
 function onePurpose(night: number, nights: number): Purpose | null {
   return night === nights - 5 ? 'shallow' : null
 }
 
 const spentByOthers = 25
 
-/** Half of the credits for the nights, five spare nights and other users. The other half is added halfway through. */
+/** Half of the credits for the nights, five spare nights and other users. The rest is added after half the nights. */
 function supplyOf(nights: number, queries: number): number {
   return Math.ceil(((nights + 5) * queries + spentByOthers) / 2)
 }
@@ -283,51 +247,80 @@ async function runSample(mill: Mill, options: Draining): Promise<Summary> {
 
 interface History extends Draining {
   readonly nights: number
-  readonly setDay: (day: Date) => void
-  readonly list: string
-  /** Controls for the simulated API; null if the history has no faults. */
-  readonly stage: MonthStage | null
-  readonly purpose: typeof purposeOf
-  /** True if the second half of the nights has an adaptive cadence. */
-  readonly rests: boolean
+  readonly faults: boolean
+  /** True for the default history, which has a single fault. */
+  readonly first: boolean
+  /** If true, the cadence is adaptive in the second half of the nights. */
+  readonly cadence: boolean
 }
 
-/** Plans and buys one run per day, oldest first, through the real pipeline. */
-async function runNights(
+/**
+ * Plans and buys one run per day, oldest first, through the real pipeline. The answers come from a separate service,
+ * which injects faults if `--faults` or no flag is set.
+ */
+async function runHistory(
   mill: Mill,
-  { nights, setDay, list, stage, purpose: choose, rests, ...options }: History,
+  { nights, faults, first, cadence, ...options }: History,
+  { closers, drifting, spoilt }: Starts & Pick<Call, 'closers'>,
 ): Promise<Summary | null> {
+  let day = new Date()
+  const today = { databaseUrl: mill.databaseUrl, today: () => day }
+  const supply = supplyOf(nights, file.queries)
+  const credits = mill.config.creditFloor + supply
+  const stage = faults || first ? await spoilt({ ...today, credits }) : null
+  const service = stage ?? (await drifting({ ...today, calm: cadence }))
+  closers.add('the simulated service', service, (open) => open.close())
+  const list = faults ? monthList : cadence ? restingList : historyList
+  if (stage !== null) await watchMonth(mill.db, list)
+  const simulated: Mill = {
+    ...mill,
+    // Answers are marked as sandbox even though the address and the account differ.
+    supplier: { ...mill.supplier, account: faults ? monthList : 'demo' },
+    api: async () => ({ url: new URL(service.url), key: new Secret(service.key) }),
+  }
   let last: Summary | null = null
   for (let ago = nights - 1; ago >= 0 && !options.signal.aborted; ago -= 1) {
-    // After today's sample, an adaptive list is not due again today, so the list's history ends yesterday.
-    const day = new Date(Date.now() - (rests ? ago + 1 : ago) * dayMs)
-    setDay(day)
+    // The sample was bought today, so an adaptive list would not be bought again. The list's history ends yesterday.
+    day = new Date(Date.now() - (cadence ? ago + 1 : ago) * dayMs)
     const runDate = localDate(mill.config.zone, day)
-    // All answers are bought today, even for run dates in the past. The list name shows that the history is simulated.
+    // Even answers for past run dates are bought today. The list name shows that the history is simulated.
     const night = nights - 1 - ago
-    const purpose = stage === null ? null : choose(night, nights)
+    const purpose = stage === null ? null : (faults ? purposeOf : onePurpose)(night, nights)
     stage?.set(purpose)
     // Simulates external spend early in the history, and a top-up halfway through.
     if (night === 2) stage?.change(-spentByOthers)
-    if (night === Math.floor(nights / 2)) stage?.change(supplyOf(nights, file.queries))
-    const adaptive = rests && ago < nights / 2
-    const asked = { listName: list, runDate, longestDays: usualLongestDays }
-    if (adaptive) await decideByName(mill, asked)
-    const planned = { list, kind: 'nightly' as const, runDate, maxAgeMs: 0, adaptive }
-    const { run } = await planSample(mill, planned)
-    const marked = purpose === null ? '' : `; on purpose: ${purposes[purpose]}`
-    if (purpose === 'nobody') {
-      options.report(`${runDate}: nothing answered${marked}`)
-      // Cancels the remaining tasks, as the next night would.
-      await cancelRun(mill.db, run)
-      await endRuns(mill.db, options.report)
-      continue
-    }
-    last = await drain(mill, options)
-    options.report(`${runDate}: ${last.answered} answered${marked}`)
-    if (last.finish !== 'completed') break
+    if (night === Math.floor(nights / 2)) stage?.change(supply)
+    const adaptive = cadence && ago < nights / 2
+    last = (await buyNight(simulated, { list, runDate, purpose, adaptive }, options)) ?? last
+    if (last !== null && last.finish !== 'completed') break
   }
   return last
+}
+
+/** Buys a night's answers; returns null if the night has no worker on purpose. */
+async function buyNight(
+  mill: Mill,
+  {
+    purpose,
+    ...night
+  }: Pick<Sample, 'list' | 'runDate' | 'adaptive'> & { purpose: Purpose | null },
+  options: Draining,
+): Promise<Summary | null> {
+  const { list: listName, runDate } = night
+  const longestDays = usualLongestDays
+  if (night.adaptive === true) await decideByName(mill, { listName, runDate, longestDays })
+  const { run } = await planSample(mill, { ...night, kind: 'nightly', maxAgeMs: 0 })
+  const marked = purpose === null ? '' : `; on purpose: ${purposes[purpose]}`
+  if (purpose === 'nobody') {
+    options.report(`${runDate}: nothing answered${marked}`)
+    // Cancels the remaining tasks, as the following night would do.
+    await cancelRun(mill.db, run)
+    await endRuns(mill.db, options.report)
+    return null
+  }
+  const summary = await drain(mill, options)
+  options.report(`${runDate}: ${summary.answered} answered${marked}`)
+  return summary
 }
 
 type Sample = Pick<

@@ -18,7 +18,6 @@ export interface SelectionRules {
 /** Number of related searches that were examined but not selected, by reason. */
 type LeftOut = Record<'unwanted' | 'twins' | 'other_script' | 'unusable', number>
 
-/** Selected related searches, most promising first. */
 export type Chosen = Awaited<ReturnType<typeof choose>>
 
 /** Selects candidates in the given order until the next candidate would exceed the credits. */

@@ -224,23 +224,7 @@ export async function readRoundYields(
   })
 }
 
-export interface FrontierRound extends Pick<
-  RoundYield,
-  'round' | 'answers' | 'credits_used' | 'new_pages' | 'new_domains'
-> {
-  readonly list: string
-  readonly pages: number
-  readonly domains: number
-}
-
-/** Reads all answered rounds of all expanded lists. Counts only answers from the shown origins. */
-export function readFrontierRounds(db: Database) {
-  return readRows<FrontierRound>(db, 'read_answered_rounds', {})
-}
-
-/** Options that select the answers whose related searches are candidates. */
 export interface FrontierSources {
-  /** Id of the list being expanded. */
   readonly list: number
   /** Id of the target list; 0 if it does not exist yet. */
   readonly into: number
@@ -282,7 +266,6 @@ export async function rankFrontier(trx: Transaction, sources: FrontierSources): 
 
 const pageSize = 2000
 
-/** Reads the candidates that `rankFrontier` stored in the transaction, most promising first. */
 export async function* readFrontier(trx: Transaction): AsyncGenerator<readonly RelatedQuery[]> {
   await sql`create index on pg_temp.frontier_ranked (place)`.execute(trx)
   for (let after = 0; ; after += pageSize) {

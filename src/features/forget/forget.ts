@@ -36,7 +36,6 @@ const tablesOfAnswers = [...factTables, 'quarantine', 'trust_marks'] as const
 /** Tables that refer to queries, in addition to the list tables. */
 const ofQueries = ['searches', 'tasks', 'calls', 'expansions'] as const
 
-/** Counts the rows to delete from each table, without deleting them. */
 export async function countSubject(db: Database, subject: Forgettable): Promise<DeletedRows> {
   const gone = await queriesOf(db, subject).execute()
   const ids = gone.map(({ query_id: id }) => id)
@@ -62,7 +61,6 @@ export async function countSubject(db: Database, subject: Forgettable): Promise<
   return sumRows(counts)
 }
 
-/** Selects the queries to delete together with a subject. */
 function queriesOf(db: Database, subject: Forgettable) {
   const queries =
     subject.kind === 'list'
@@ -379,7 +377,6 @@ async function findUnused(trx: Transaction<DB>, queries: readonly string[]) {
   return unused.map((row) => row.query_id)
 }
 
-/** Deletes queries, and all data that lists hold about these queries. */
 async function removeQueries(trx: Transaction<DB>, ends: readonly string[]): Promise<DeletedRows> {
   const tables = [...mentionTables.toReversed(), 'expansions', 'alerts'] as const
   const gone = await removeFrom(trx, tables, oneOf('query_id', ends))

@@ -1,7 +1,8 @@
 import { describe, expect, test } from 'vitest'
 import { finishDays } from '../../../src/core/nights/finish.ts'
-import { readDomainDays, readDomainTable } from '../../../src/features/analysis/domains.ts'
-import { readStoredVersion } from '../../../src/features/analysis/span.ts'
+import { readRows } from '../../../src/base/database/sql-file.ts'
+import { versionOf as readVersion } from '../../../src/desk/pages/domain.ts'
+import { readHeldDays } from '../../../src/features/analysis/domains.ts'
 import { placed, ten } from '../../features/analysis/story.ts'
 import { deskScene, untimed } from '../scene.ts'
 
@@ -25,8 +26,8 @@ const scene = deskScene(async ({ story, pool }) => {
 
 describe('the page of a domain', () => {
   test('has the days of the share of voice and the position buckets', async () => {
-    const found = await readDomainDays(scene.db, {
-      domain: 'us.com',
+    const found = await readHeldDays(scene.db, {
+      domains: ['us.com'],
       since: '2026-01-01',
       until: '2026-01-03',
     })
@@ -83,11 +84,9 @@ describe('the page of a domain', () => {
 
 describe('all domains', () => {
   test('have the shares of the day, for every domain', async () => {
-    const found = await readDomainTable(
-      scene.db,
-      { since: '2026-01-01', until: '2026-01-03' },
-      null,
-    )
+    type DomainRow = { domain: string; share: number; ranked: number }
+    const parameters = { since: '2026-01-01', until: '2026-01-03', word: null }
+    const found = await readRows<DomainRow>(scene.db, 'read_domain_table', parameters)
     const { rows } = await scene.pool.query<{ domain: string; share: number; ranked: number }>(
       `select domain, share_of_voice as share, ranked
       from analysis.share_of_voice
@@ -119,12 +118,8 @@ describe('all domains', () => {
 })
 
 describe('the page of a domain, from stored days', () => {
-  const versionOf = () =>
-    readStoredVersion(scene.db, {
-      since: '2026-01-01',
-      until: '2026-01-03',
-      compared: '2026-01-01',
-    })
+  const span = { since: '2026-01-01', until: '2026-01-03', cut: false }
+  const versionOf = () => readVersion(scene.db, { span, compared: span }, 'us.com')
 
   test('has the same figures, and follows the next reading of a list', async () => {
     const path = `/domains/us.com?${days}`

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { finishDays } from '../../../src/core/nights/finish.ts'
-import { readDomainDays } from '../../../src/features/analysis/domains.ts'
-import { readPageHoldings } from '../../../src/features/analysis/page-days.ts'
+import { readRows } from '../../../src/base/database/sql-file.ts'
+import { type DomainDay, readHeldDays } from '../../../src/features/analysis/domains.ts'
 import { pageId, placed, ten } from '../../features/analysis/story.ts'
 import { deskScene, untimed } from '../scene.ts'
 
@@ -44,8 +44,8 @@ describe('the page of a ranking URL', () => {
     // The only page of its domain, so both have the same figures.
     const key = 'us.com/1'
     const span = { since: '2026-01-01', until: '2026-01-02' }
-    const found = await readPageHoldings(scene.db, { key, ...span })
-    expect(await readDomainDays(scene.db, { domain: 'us.com', ...span })).toMatchObject(found)
+    const found = await readRows<DomainDay>(scene.db, 'read_page_holdings', { key, ...span })
+    expect(await readHeldDays(scene.db, { domains: ['us.com'], ...span })).toMatchObject(found)
     expect(found.map(({ ranked, top3, queries }) => [ranked, top3, queries])).toEqual([
       [2, 1, 2],
       [1, 1, 2],

@@ -1,6 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import type { ShownResult } from '../../../src/features/analysis/query-facts.ts'
-import { lostRanks } from '../../../src/desk/pages/query.ts'
+import { lostRanks, type ShownResult } from '../../../src/desk/pages/query.ts'
 import { placed, ten } from '../../features/analysis/story.ts'
 import { deskScene } from '../scene.ts'
 

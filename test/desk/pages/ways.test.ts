@@ -1,6 +1,5 @@
 import { expect, test } from 'vitest'
-import { nameVariants } from '../../../src/desk/pages/ways.ts'
-import type { Variant } from '../../../src/features/analysis/query-facts.ts'
+import { nameVariants, type Variant } from '../../../src/desk/pages/ways.ts'
 
 const plain = { device: null, location: null, hl: null, gl: null, num: 10 }
 

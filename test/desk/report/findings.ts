@@ -61,7 +61,7 @@ function evilDomain(
 ): Held {
   return {
     ...{ known, span, notes, suspect, compared: { ...span, since: days[1] } },
-    days: days.map((runDate) => ({ ...held, runDate })),
+    days: days.map((runDate) => ({ ...held, domain: known.domain, runDate })),
     moves: payloads.map((text) => ({
       ...{ queryId: text, q: text, variant: text, previous: 4, position: 6 },
       ...{ previousDate: days[1], runDate: days[2], clicks: -0.1 },

@@ -2,7 +2,7 @@
 import { describe, expect, test } from 'vitest'
 import { readSlice } from '../../../src/base/database/views.ts'
 import { readReport, renderPage } from '../../../src/desk/report/page.ts'
-import { readSnapshot } from '../../../src/features/analysis/snapshot.ts'
+import { readSnapshot } from '../../../src/desk/page.ts'
 import { storyScene } from '../../features/analysis/scene.ts'
 import { placed, ten } from '../../features/analysis/story.ts'
 

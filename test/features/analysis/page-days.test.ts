@@ -1,7 +1,7 @@
 // @module-tag slow
 import { expect, test } from 'vitest'
 import { finishDays } from '../../../src/core/nights/finish.ts'
-import { readPageDays } from '../../../src/features/analysis/page-days.ts'
+import { readRows } from '../../../src/base/database/sql-file.ts'
 import { tellByChance } from './chance.ts'
 import { storyScene } from './scene.ts'
 
@@ -9,12 +9,15 @@ const scene = storyScene()
 
 const span = { since: '2026-01-01', until: '2026-12-31' }
 
+type PageDay = Record<'queryId' | 'runDate', string> & { readonly position: number }
+
 /** Positions of all pages, one per line: as read for each page, and as in all results. */
 async function placesOf(): Promise<{ readonly read: string[]; readonly said: string[] }> {
   const keys = await scene.pool.query<{ key: string }>('select distinct url_key as key from pages')
   const read: string[] = []
   for (const { key } of keys.rows) {
-    const days = await readPageDays(scene.db, { key, ...span })
+    const parameters = { key, ...span, most: 20_000 }
+    const days = await readRows<PageDay>(scene.db, 'read_page_days', parameters)
     read.push(...days.map((day) => `${key} ${day.queryId} ${day.runDate} ${day.position}`))
   }
   const { rows } = await scene.pool.query<{ line: string }>(
