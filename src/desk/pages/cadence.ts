@@ -25,7 +25,7 @@ export const cadencePage = definePage({
       nights: await readRows<CadenceNightCost>(db, 'read_resting_nights', { ...span }),
     }))
     const readRounds = (db: Database) => readRows<FrontierRound>(db, 'read_answered_rounds', {})
-    // The rounds are omitted if a long history makes reading them too slow.
+    // The rounds are omitted if reading a long history takes too long.
     return { ...resting, rounds: await reading.briefly(readRounds) }
   },
   show: ({ lists, nights, rounds }, place, span) => ({
@@ -39,7 +39,7 @@ export const cadencePage = definePage({
   }),
 })
 
-/** Cost of one night of a list that is adaptive now, but perhaps not on that night. */
+/** Cost of one night of a list that is adaptive now and may have been adaptive on that night. */
 interface CadenceNightCost {
   readonly list: string
   readonly run_date: string

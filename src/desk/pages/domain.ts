@@ -168,7 +168,7 @@ async function readCompared(db: Database, domain: string, { span, compared }: Do
   }
 }
 
-/** Draws the facts about a domain, and inserts `ranks` before the moves. */
+/** Draws the facts about a domain, with `ranks` above the moves. */
 export function drawDomain(found: DomainFound, place: PagePlace, ranks: Html | null = null): Html {
   const { known, span, pages, rivals } = found
   return html`${drawHoldings({ ...found, name: known.domain }, place)} ${ranks}

@@ -355,7 +355,7 @@ interface ListCoverage {
   readonly failed: number
   readonly unknown: number
   readonly open: number
-  /** Queries with an unreadable, suspect or hidden answer, and queries that were unaffordable or cancelled. */
+  /** Queries whose answer is unreadable, suspect or hidden, and unaffordable or cancelled queries. */
   readonly others: number
 }
 

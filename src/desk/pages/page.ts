@@ -79,7 +79,7 @@ interface PageDay {
   readonly search: number
 }
 
-/** Newest answer in a period to a query for which the page has ranked. */
+/** A query's newest answer in a period. The page has ranked for the query. */
 interface NewestAnswer {
   readonly queryId: string
   readonly runDate: string
@@ -91,7 +91,7 @@ interface NewestAnswer {
 
 /** Change in a page's position between the last known answers to a query on two days. */
 interface PageMove extends PlaceMove {
-  /** Domain now at the page's previous position; null if unknown, or if the page had no previous position. */
+  /** Domain that now holds the page's previous position; null if unknown, or if there was no such position. */
   readonly taker: string | null
 }
 

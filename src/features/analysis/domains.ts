@@ -35,8 +35,8 @@ interface Loading extends DomainFile {
 }
 
 /**
- * Updates the domain tables to match the given lines without changing the past. A changed or removed line's period ends
- * yesterday, and a new line's period starts today, unless the line has its own dates.
+ * Updates the domain tables to match the given lines without changing the past. The period of a changed or removed line
+ * ends yesterday, and that of a new line starts today, unless the line has its own dates.
  */
 export async function loadDomains(trx: Transaction<DB>, loading: Loading): Promise<void> {
   await loadTable(trx, loading, false)
@@ -144,7 +144,7 @@ export async function putDomain(trx: Transaction<DB>, line: OwnDomain): Promise<
     .execute()
 }
 
-/** Ends all of a domain's lines on a day, and deletes lines that start later. */
+/** Ends all lines of a domain on a given day, and deletes lines that start later. */
 export async function endDomain(
   trx: Transaction<DB>,
   { domain, on }: { readonly domain: string; readonly on: string },
@@ -160,7 +160,7 @@ export async function endDomain(
   }
 }
 
-/** Undoes the last command. Undoing an undo restores the changes. */
+/** Undoes the last command, or the last undo. */
 export async function undoDomains(trx: Transaction<DB>): Promise<void> {
   const last = await trx
     .selectFrom('own_domain_changes')

@@ -191,14 +191,14 @@ export interface CadenceReceipt {
   /** Numbers of queries with an interval of 1 day, 2 days, and so on. */
   readonly intervals: readonly number[]
   readonly nights: number
-  /** Totals over these nights: queries on the list, queries bought, queries skipped, and queries sampled. */
+  /** Totals over these nights: listed, bought, skipped and sampled queries. */
   readonly queries: number
   readonly asked: number
   readonly rested: number
   readonly by_chance: number
   readonly credits: number
   readonly credits_saved: number
-  /** Number of sampled queries with comparable answers, and how many of these queries had a move. */
+  /** Number of sampled queries that could be compared, and number of these queries with a move. */
   readonly compared: number
   readonly moved: number
 }

@@ -210,7 +210,7 @@ interface MonthStage {
   readonly change: (credits: number) => void
 }
 
-/** Minimum number of nights, enough for the normal nights at the start and for all faults. */
+/** Minimum number of nights needed for the normal nights at the start and all faults. */
 const leastNights = 12
 
 const usualNights = 4
@@ -223,14 +223,14 @@ function purposeOf(night: number, nights: number): Purpose | null {
   return since < 0 || since % apart > 0 ? null : (plannedPurposes[since / apart] ?? null)
 }
 
-/** Chooses a single fault for the whole history. The fault occurs four nights before the newest night. */
+/** Chooses a fault for a single night of the history: the fourth night before the newest night. */
 function onePurpose(night: number, nights: number): Purpose | null {
   return night === nights - 5 ? 'shallow' : null
 }
 
 const spentByOthers = 25
 
-/** Half of the credits for the nights, five spare nights and other users. The rest is added after half the nights. */
+/** Half of the credits for the nights, five spare nights and other users. The other half is added halfway through. */
 function supplyOf(nights: number, queries: number): number {
   return Math.ceil(((nights + 5) * queries + spentByOthers) / 2)
 }
@@ -250,7 +250,7 @@ interface History extends Draining {
   readonly faults: boolean
   /** True for the default history, which has a single fault. */
   readonly first: boolean
-  /** If true, the cadence is adaptive in the second half of the nights. */
+  /** True if the second half of the nights has an adaptive cadence. */
   readonly cadence: boolean
 }
 
@@ -280,7 +280,7 @@ async function runHistory(
   }
   let last: Summary | null = null
   for (let ago = nights - 1; ago >= 0 && !options.signal.aborted; ago -= 1) {
-    // The sample was bought today, so an adaptive list would not be bought again. The list's history ends yesterday.
+    // After today's sample, an adaptive list is not due again today, so the list's history ends yesterday.
     day = new Date(Date.now() - (cadence ? ago + 1 : ago) * dayMs)
     const runDate = localDate(mill.config.zone, day)
     // Even answers for past run dates are bought today. The list name shows that the history is simulated.
@@ -313,7 +313,7 @@ async function buyNight(
   const marked = purpose === null ? '' : `; on purpose: ${purposes[purpose]}`
   if (purpose === 'nobody') {
     options.report(`${runDate}: nothing answered${marked}`)
-    // Cancels the remaining tasks, as the following night would do.
+    // Cancels the remaining tasks, as the next night would.
     await cancelRun(mill.db, run)
     await endRuns(mill.db, options.report)
     return null
