@@ -2,8 +2,8 @@
 
 import { priorities } from '../../base/query.ts'
 import { dayMs, dayNumber } from '../../base/time/zone.ts'
-import type { ListedGroup } from '../enqueue/prospect.ts'
 import type { readAllListBudgets } from '../ledger/account.ts'
+import type { OpenWork } from '../ledger/prices.ts'
 
 /** Result of a forecast. The result is `unknown` if the balance or the price of a class is missing. */
 export type Forecast =
@@ -91,27 +91,25 @@ function shareAmong(night: ComingNight, rivals: readonly Partial<ComingNight>[])
 
 export type Cut = 'budget' | 'list' | 'day' | 'month' | 'floor'
 
-/** Interval rule for a query, from its list or from the cadence of its schedule. */
-type QueryInterval = NonNullable<ListedGroup['wishes']>[number]
-
-/** Queries in one class that are on the same lists and were bought at the same time. */
-export interface QueryGroup
-  extends Pick<ListedGroup, 'lists' | 'queries'>, Partial<Pick<ListedGroup, 'wishes'>> {
+/** Queries with the same lists, intervals and price class that were bought at the same time. */
+export interface QueryGroup {
+  readonly lists: readonly number[]
+  readonly queries: number
   readonly class: string
-  /** Time at which the newest answer was received; null if there is no answer. */
+  /** Minute in which the newest answer was received; null if there is no answer. */
   readonly answeredAt: number | null
-  /** Day for which the queries were bought; unknown unless a list sets an interval. */
+  /** Run date of the newest answer; unknown unless a list or a cadence sets an interval. */
   readonly answeredOn?: string | null
+  /** Intervals and maximum ages from lists and cadences; null if there are none. */
+  readonly wishes?: readonly QueryInterval[] | null
 }
 
-export interface OpenWork {
-  readonly run: number
-  readonly list: string
-  /** Month of the run date, such as 2026-11. */
-  readonly month: string
-  /** Remaining budget in credits; null if there is no budget. */
-  readonly left: number | null
-  readonly classes: readonly { readonly class: string; readonly tasks: number }[]
+interface QueryInterval {
+  readonly list: number
+  readonly everyDays: number | null
+  readonly maxAgeMs: number | null
+  readonly dueOn: string | null
+  readonly intervalDays: number | null
 }
 
 export interface ComingNight {

@@ -8,16 +8,8 @@ import { readRows } from '../../base/database/sql-file.ts'
 import { priorities } from '../../base/query.ts'
 import { type Due, dueBetween, nextAfter, readCron } from '../../base/time/cron.ts'
 import { dayMs, formatMinute, localDate } from '../../base/time/zone.ts'
-import {
-  type ComingSchedule,
-  type ListedGroup,
-  type OpenTasks,
-  readComing,
-  readGroups,
-  readOpenTasks,
-} from '../enqueue/prospect.ts'
-import { costClass, monthsOf, readAllListBudgets } from '../ledger/account.ts'
-import { type Funds, readFunds } from '../ledger/prices.ts'
+import { monthsOf, readAllListBudgets } from '../ledger/account.ts'
+import { type Funds, readFunds, readOpenWork } from '../ledger/prices.ts'
 import type { Mill, Supplier } from '../mill.ts'
 import { databaseNow } from '../nights/nights.ts'
 import {
@@ -25,7 +17,6 @@ import {
   type Cut,
   forecastOf,
   type ForecastStep,
-  type OpenWork,
   type QueryGroup,
 } from './forecast.ts'
 
@@ -75,8 +66,11 @@ export async function readCreditForecast(
     monthOf: (at) => monthOf(at).month,
     spentThisMonth: spent.month,
     lists: await readAllListBudgets(db, today),
-    open: openWork(await readOpenTasks(db)),
-    groups: (await readGroups(db, supplier)).map(groupOf),
+    open: await readOpenWork(db),
+    groups: await readRows<Required<QueryGroup>>(db, 'listed_groups', {
+      origin,
+      api: supplier.api,
+    }),
     nights,
     renewals: renewals.map(({ at, balance }) => ({ at: at.getTime(), balance })),
   })
@@ -107,21 +101,6 @@ async function readPrices(db: Database, { account, origin }: Supplier, { costs }
 
 const newest = 5000
 
-function groupOf(group: ListedGroup): QueryGroup {
-  const { lists, queries, wishes, answered_at: answered, answered_on: answeredOn, ...query } = group
-  const answeredAt = answered?.getTime() ?? null
-  return { lists, queries, wishes, answeredOn, class: costClass(query), answeredAt }
-}
-
-function openWork(tasks: readonly OpenTasks[]): readonly OpenWork[] {
-  const runs = new Map<number, OpenWork>()
-  for (const { run, list, month, left, tasks: howMany, ...query } of tasks) {
-    const classes = [...(runs.get(run)?.classes ?? []), { class: costClass(query), tasks: howMany }]
-    runs.set(run, { run, list, month, left, classes })
-  }
-  return [...runs.values()]
-}
-
 /** Maximum number of nights. More nights would take seconds to compute, and nobody would read them. */
 const mostNights = 10_000
 
@@ -139,6 +118,22 @@ function nightsWithin(
   const fitting = Math.floor(mostNights / firstDay.length)
   const until = untilAfter(Math.min(days, Math.max(1, fitting)))
   return { until, nights: days <= 1 || fitting <= 1 ? firstDay : nightsOf(until) }
+}
+
+type ComingSchedule = Awaited<ReturnType<typeof readComing>>[number]
+
+/** Reads the enabled schedules that the last scheduler stored. */
+function readComing(db: Database) {
+  return db
+    .selectFrom('schedules')
+    .innerJoin('lists', 'lists.name', 'schedules.list')
+    .select(['schedules.name', 'schedules.cron', 'schedules.zone', 'schedules.missed'])
+    .select(['schedules.max_age_ms', 'schedules.budget', 'schedules.adaptive_days'])
+    .select(['schedules.priority', 'schedules.part'])
+    .select(['lists.id as list', 'lists.name as list_name'])
+    .where('schedules.enabled', '=', true)
+    .orderBy('schedules.name')
+    .execute()
 }
 
 /** Cached due times by pattern and zone. Many schedules share a pattern, and computing due times can be slow. */
