@@ -84,7 +84,7 @@ async function storeSchedules(context: SchedulerContext, { schedules, names }: S
       enabled: schedule.on,
       max_age_ms: schedule.maxAgeMs,
       budget: schedule.budget,
-      adaptive_days: schedule.cadence.kind === 'adaptive' ? schedule.cadence.longestDays : null,
+      adaptive_days: schedule.longestDays > 1 ? schedule.longestDays : null,
       ...{ priority: schedule.priority, part: schedule.part },
       known_until: goesOn ? was.known_until : now,
     })
@@ -220,7 +220,7 @@ function planPhrase({ queued, reused, notAsked, dropped, rejected, shares }: Lis
 
 /** Plans a run from the list's current file or, if the file is missing or broken, from its last successful read. */
 async function planNight(context: SchedulerContext, schedule: Schedule, step: RunStep) {
-  const { path, list: shown, listName, cadence } = schedule
+  const { path, list: shown, listName, longestDays } = schedule
   const { night, outcome, into } = step
   const joins = into === null ? null : `joined run ${into.run} of ${into.date}`
   const plan = (from: ListOrder['from'], note: string | null) =>
@@ -237,14 +237,13 @@ async function planNight(context: SchedulerContext, schedule: Schedule, step: Ru
       runDate: night.date,
       budget: schedule.budget,
       maxAgeMs: schedule.maxAgeMs ?? context.maxAgeMs,
-      adaptive: context.chooseQueries !== undefined && cadence.kind === 'adaptive',
+      adaptive: context.chooseQueries !== undefined && longestDays > 1,
       part: schedule.part,
       shares: schedule.shares,
       into: into?.run ?? null,
       record: (trx, run) => takeNight(trx, night, { schedule: schedule.name, outcome, run, note }),
     })
-  if (cadence.kind === 'adaptive') {
-    const { longestDays } = cadence
+  if (longestDays > 1) {
     await context.chooseQueries?.(context, { listName, runDate: night.date, longestDays })
   }
   try {

@@ -259,7 +259,7 @@ describe('a query with a maximum age', () => {
 
 describe('a list with an adaptive schedule', () => {
   const adaptive = {
-    cadence: { kind: 'adaptive', longestDays: 14 },
+    longestDays: 14,
   } as const
 
   async function decided(q: string, dueOn: string, byChance = false) {
