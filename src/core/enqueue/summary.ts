@@ -17,10 +17,7 @@ export const countNames = [
 ] as const
 type Counts = Pick<Planned, (typeof countNames)[number]>
 
-export interface Totals extends Counts {
-  readonly estimate: Estimate
-  readonly balance: ReturnType<typeof forecastBalance>
-}
+export type Totals = ReturnType<typeof addUp>
 
 interface Limits {
   readonly floor: number
@@ -31,7 +28,7 @@ interface Limits {
 export function addUp(
   lists: readonly (Planned & { readonly estimate: Estimate })[],
   { open, funds, ...limits }: { open: Estimate; funds: Funds } & Limits,
-): Totals {
+) {
   const counts = countNames.map((name) => [name, sumOf(lists, (list) => list[name])])
   const estimate = addEstimates(lists.map((list) => list.estimate))
   return {

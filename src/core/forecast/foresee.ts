@@ -27,11 +27,6 @@ interface ForecastMill extends Pick<Mill, 'db' | 'supplier'> {
   >
 }
 
-/** Calls per minute when the account last made calls; null if there were too few calls. */
-interface Pace {
-  readonly per_minute: number | null
-}
-
 export type CreditForecast = Awaited<ReturnType<typeof readCreditForecast>>
 
 export async function readCreditForecast(
@@ -46,8 +41,12 @@ export async function readCreditForecast(
   const span = { after: now, until }
   const renewals = await foreseeRenewals({ db, supplier, config }, span)
   const { account, origin } = supplier
-  const [pace] = await readRows<Pace>(db, 'buying_pace', { account, origin })
-  const perMinute = pace?.per_minute ?? null
+  const paces = await readRows<{ per_minute: number | null }>(db, 'buying_pace', {
+    account,
+    origin,
+  })
+  // Calls per minute when the account last made calls; null if there were too few calls.
+  const perMinute = paces[0]?.per_minute ?? null
   // The floor of a worker may be higher than the configured floor.
   const floor = Math.max(config.creditFloor, funds.floor ?? 0)
   const today = localDate(zone, now)

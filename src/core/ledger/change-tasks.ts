@@ -1,4 +1,4 @@
-// Cancels runs, lifts stops and forgets prices on request.
+// Cancels runs and lifts stops on request.
 
 import { clock } from '../../base/database/clock.ts'
 import type { Database } from '../../base/database/database.ts'
@@ -117,11 +117,6 @@ export async function insisting<T>(change: () => Promise<T>): Promise<T> {
       if (tries === 10 || troubleOf(error) !== 'conflict') throw error
     }
   }
-}
-
-/** Forgets an account's known call prices. The next call is sent alone to learn the price. */
-export async function forgetPrices(db: Database, account: number): Promise<void> {
-  await db.deleteFrom('account_costs').where('account_id', '=', account).execute()
 }
 
 /** Lifts an account's stops. The next call is sent alone to learn the balance. Rejected keys may be tried again. */

@@ -262,7 +262,7 @@ export function nextStep({ runs, account }: Pick<StatusView, 'runs' | 'account'>
   return `the budget of run ${run} or of the list ${list} is used up; see ${npmRun('budget')}, then run: ${npmRun('retry --')} --run ${run} --state unaffordable`
 }
 
-export function formatUnknown(calls: readonly UnknownCall[]): string {
+function formatUnknown(calls: readonly UnknownCall[]): string {
   if (calls.length === 0) return 'no calls have an unknown outcome'
   const risk = calls.reduce((sum, call) => sum + call.credits_at_risk, 0)
   const rows = calls.map((call) => [

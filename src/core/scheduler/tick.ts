@@ -28,7 +28,7 @@ export type ChooseQueries = (
   },
 ) => Promise<void>
 
-export interface SchedulerContext {
+interface SchedulerContext {
   readonly db: Database
   readonly supplier: Supplier
   /** Maximum age of a reused answer, for schedules that specify no maximum age. */
