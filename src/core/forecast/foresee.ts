@@ -74,12 +74,13 @@ export async function readCreditForecast(
     renewals: renewals.map(({ at, balance }) => ({ at: at.getTime(), balance })),
   })
   return {
-    ...{ now, until, floor, perMinute, outcome },
+    ...{ now, until, floor, outcome },
+    calls_per_minute: perMinute,
     isShorter: until.getTime() < now.getTime() + days * dayMs,
     balance: funds.remaining,
-    observedAt: funds.observedAt,
+    observed_at: funds.observedAt,
     schedules: coming.length,
-    unpriced: await readUnpriced(db),
+    without_figure: await readUnpriced(db),
     renewal: renewals[0] ?? null,
   }
 }
@@ -245,7 +246,10 @@ export function forecastLines(forecast: CreditForecast, zone: string): readonly 
   ]
 }
 
-function balanceLine({ balance, observedAt, floor }: CreditForecast, zone: string): string {
+function balanceLine(
+  { balance, observed_at: observedAt, floor }: CreditForecast,
+  zone: string,
+): string {
   const least = `credit floor: ${formatNumber(floor)}`
   if (balance === null) return `Balance: unknown; ${least}`
   const seen = observedAt === null ? '' : `reported ${formatMinute(zone, observedAt)}, `
@@ -280,7 +284,7 @@ const limitNames: Readonly<Record<Cut, string>> = {
 }
 
 export function forecastSentences(
-  { outcome, now, until, isShorter, schedules, renewal, unpriced }: CreditForecast,
+  { outcome, now, until, isShorter, schedules, renewal, without_figure: unpriced }: CreditForecast,
   zone: string,
 ): readonly string[] {
   const without = unpriced.map(({ schedule, reason }) => `${schedule} has no forecast: ${reason}`)
@@ -386,22 +390,13 @@ function firstStop(steps: readonly ForecastStep[]) {
   return step === undefined ? null : { step, at: new Date(step.floorAt ?? step.at) }
 }
 
-export function forecastJson({ outcome, now, until, ...forecast }: CreditForecast) {
+export function forecastJson({ outcome, isShorter: _, ...forecast }: CreditForecast) {
   const steps = outcome.kind === 'known' ? outcome.steps : []
-  const met = firstStop(steps)
   return {
-    now,
-    until,
-    balance: forecast.balance,
-    observed_at: forecast.observedAt,
-    floor: forecast.floor,
-    calls_per_minute: forecast.perMinute,
-    schedules: forecast.schedules,
-    renewal: forecast.renewal,
+    ...forecast,
     missing: outcome.kind === 'unknown' ? outcome.missing : null,
     day_without_balance: outcome.kind === 'unknown' ? (outcome.day ?? null) : null,
-    without_figure: forecast.unpriced,
-    floor_at: met?.at ?? null,
+    floor_at: firstStop(steps)?.at ?? null,
     steps: steps.map(({ at, floorAt, ...step }) => ({
       ...step,
       at: new Date(at),

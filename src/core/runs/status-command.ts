@@ -231,7 +231,7 @@ function speedLine({ runs, account, endedLastMinute: ended, forecast }: StatusVi
 
 /** Estimates the remaining time from the current rate and the available credits. */
 export function etaOf(open: number, forecast: CreditForecast | null): string {
-  const perMinute = forecast?.perMinute ?? null
+  const perMinute = forecast?.calls_per_minute ?? null
   if (forecast === null || perMinute === null) return 'too few calls to estimate the time left'
   const { outcome } = forecast
   const steps = outcome.kind === 'known' ? outcome.steps.filter(({ kind }) => kind === 'run') : []

@@ -3,7 +3,7 @@
 import { count } from '../../base/cli/text.ts'
 import { clock } from '../../base/database/clock.ts'
 import type { Database, Transaction } from '../../base/database/database.ts'
-import { type Insertable, type Selectable, sql } from '../../base/database/kysely.ts'
+import { type Selectable, sql } from '../../base/database/kysely.ts'
 import type { DB } from '../../base/database/schema.ts'
 import { MillError, Misuse, unhandled, Unreachable } from '../../base/errors.ts'
 import { type Due, dueBetween, readCron } from '../../base/time/cron.ts'
@@ -74,8 +74,7 @@ async function storeSchedules(context: SchedulerContext, { schedules, names }: S
       await closeOld(context, was, { now, what: same ? 'turned off' : 'changed' })
     }
     const goesOn = was !== undefined && same && (was.enabled || !schedule.on)
-    await saveWatch(context.db, {
-      name: schedule.name,
+    const kept = {
       list: schedule.listName,
       cron: schedule.cron.pattern,
       zone: schedule.zone,
@@ -87,7 +86,19 @@ async function storeSchedules(context: SchedulerContext, { schedules, names }: S
       adaptive_days: schedule.longestDays > 1 ? schedule.longestDays : null,
       ...{ priority: schedule.priority, part: schedule.part },
       known_until: goesOn ? was.known_until : now,
-    })
+      seen_at: clock,
+    }
+    await context.db
+      .insertInto('schedules')
+      .values({ name: schedule.name, ...kept })
+      .onConflict((conflict) =>
+        conflict.column('name').doUpdateSet(({ fn }) => ({
+          ...kept,
+          // The time never decreases.
+          known_until: fn<Date>('greatest', ['schedules.known_until', 'excluded.known_until']),
+        })),
+      )
+      .execute()
   }
   // A line without a readable name may belong to any schedule, so no schedule is treated as removed.
   if (names.includes('')) return
@@ -359,24 +370,6 @@ async function noteRun(db: Database, run: number, note: string): Promise<void> {
       ]),
     }))
     .where('run_id', '=', run)
-    .execute()
-}
-
-/** Stores a schedule as currently defined in the file. `known_until` never decreases. */
-async function saveWatch(
-  db: Database,
-  { name, ...watch }: Omit<Insertable<DB['schedules']>, 'seen_at'>,
-): Promise<void> {
-  const kept = { ...watch, seen_at: clock }
-  await db
-    .insertInto('schedules')
-    .values({ name, ...kept })
-    .onConflict((conflict) =>
-      conflict.column('name').doUpdateSet(({ fn }) => ({
-        ...kept,
-        known_until: fn<Date>('greatest', ['schedules.known_until', 'excluded.known_until']),
-      })),
-    )
     .execute()
 }
 
