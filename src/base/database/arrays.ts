@@ -12,39 +12,39 @@ interface Kind<T> {
 }
 
 export const kinds = {
-  boolean: kind<boolean>('boolean', 16, (column, value) => {
+  boolean: kindOf<boolean>('boolean', 16, (column, value) => {
     column.reserve(1)[column.start] = value ? 1 : 0
     return 1
   }),
-  bytea: kind<Buffer>('bytea', 17, (column, value) =>
+  bytea: kindOf<Buffer>('bytea', 17, (column, value) =>
     value.copy(column.reserve(value.length), column.start),
   ),
   /** Whole numbers that JavaScript can represent exactly. */
-  bigint: kind<number>('bigint', 20, (column, value) => {
+  bigint: kindOf<number>('bigint', 20, (column, value) => {
     const bytes = column.reserve(8)
     const high = Math.floor(value / 2 ** 32)
     setInt32(bytes, column.start, high)
     return 4 + setInt32(bytes, column.start + 4, value - high * 2 ** 32)
   }),
-  integer: kind<number>('integer', 23, (column, value) =>
+  integer: kindOf<number>('integer', 23, (column, value) =>
     setInt32(column.reserve(4), column.start, value),
   ),
-  text: kind<string>('text', 25, (column, value) =>
+  text: kindOf<string>('text', 25, (column, value) =>
     column.reserve(value.length * 3).write(value, column.start, 'utf8'),
   ),
-  double: kind<number>('float8', 701, (column, value) => {
+  double: kindOf<number>('float8', 701, (column, value) => {
     column.reserve(8).writeDoubleBE(value, column.start)
     return 8
   }),
   /** UUIDs from `idBytes`: strings of 16 characters, one for each byte. */
-  uuid: kind<string>('uuid', 2950, (column, value) => {
+  uuid: kindOf<string>('uuid', 2950, (column, value) => {
     const bytes = column.reserve(16)
     for (let index = 0; index < 16; index += 1) {
       bytes[column.start + index] = value.charCodeAt(index)
     }
     return 16
   }),
-  jsonb: kind<unknown>('jsonb', 3802, (column, value) => {
+  jsonb: kindOf<unknown>('jsonb', 3802, (column, value) => {
     const json = JSON.stringify(value)
     const bytes = column.reserve(1 + json.length * 3)
     bytes[column.start] = jsonbVersion
@@ -52,7 +52,7 @@ export const kinds = {
   }),
 } as const
 
-function kind<T>(name: string, oid: number, write: Kind<T>['write']): Kind<T> {
+function kindOf<T>(name: string, oid: number, write: Kind<T>['write']): Kind<T> {
   return { name, oid, write }
 }
 

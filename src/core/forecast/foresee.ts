@@ -34,19 +34,16 @@ export async function readCreditForecast(
   { days }: { readonly days: number },
 ) {
   const { renewal, zone } = config
+  const { account, origin, api } = supplier
   const now = await databaseNow(db)
-  const funds = await readFunds(db, { name: supplier.account, kind: supplier.origin })
+  const funds = await readFunds(db, { name: account, kind: origin })
   const coming = await readComing(db)
   const { until, nights } = nightsWithin(coming, { now, days, maxAgeMs: config.maxAgeMs })
-  const span = { after: now, until }
-  const renewals = await foreseeRenewals({ db, supplier, config }, span)
-  const { account, origin } = supplier
-  const paces = await readRows<{ per_minute: number | null }>(db, 'buying_pace', {
-    account,
-    origin,
-  })
+  const renewals = await foreseeRenewals({ db, supplier, config }, { after: now, until })
+  type Pace = { readonly per_minute: number | null }
+  const [pace] = await readRows<Pace>(db, 'buying_pace', { account, origin })
   // Calls per minute when the account last made calls; null if there were too few calls.
-  const perMinute = paces[0]?.per_minute ?? null
+  const perMinute = pace?.per_minute ?? null
   // The floor of a worker may be higher than the configured floor.
   const floor = Math.max(config.creditFloor, funds.floor ?? 0)
   const today = localDate(zone, now)
@@ -66,10 +63,7 @@ export async function readCreditForecast(
     spentThisMonth: spent.month,
     lists: await readAllListBudgets(db, today),
     open: await readOpenWork(db),
-    groups: await readRows<Required<QueryGroup>>(db, 'listed_groups', {
-      origin,
-      api: supplier.api,
-    }),
+    groups: await readRows<Required<QueryGroup>>(db, 'listed_groups', { origin, api }),
     nights,
     renewals: renewals.map(({ at, balance }) => ({ at: at.getTime(), balance })),
   })
@@ -390,7 +384,8 @@ function firstStop(steps: readonly ForecastStep[]) {
   return step === undefined ? null : { step, at: new Date(step.floorAt ?? step.at) }
 }
 
-export function forecastJson({ outcome, isShorter: _, ...forecast }: CreditForecast) {
+export function forecastJson(found: CreditForecast) {
+  const { outcome, isShorter: _, ...forecast } = found
   const steps = outcome.kind === 'known' ? outcome.steps : []
   return {
     ...forecast,

@@ -171,29 +171,15 @@ export async function readOpenWork(db: Database): Promise<readonly OpenWork[]> {
       'runs.id as run',
       'lists.name as list',
       eb.fn<string>('to_char', ['runs.run_date', eb.val('YYYY-MM')]).as('month'),
-      eb
-        .case()
-        .when('runs.budget', 'is not', null)
-        .then(
-          eb.fn<number>('greatest', [
-            eb.lit(0),
-            eb('runs.budget', '-', eb.ref('runs.budget_used')),
-          ]),
-        )
-        .end()
-        .as('left'),
-      'queries.num',
-      'queries.device',
+      ...(['runs.budget', 'runs.budget_used', 'queries.num', 'queries.device'] as const),
       eb.fn.countAll<number>().as('tasks'),
     ])
     .execute()
   const runs = new Map<number, OpenWork>()
-  for (const { num, device, tasks, ...run } of rows) {
-    const classes = [
-      ...(runs.get(run.run)?.classes ?? []),
-      { class: costClass({ num, device }), tasks },
-    ]
-    runs.set(run.run, { ...run, classes })
+  for (const { run, list, month, budget, budget_used: used, tasks, ...query } of rows) {
+    const left = budget === null ? null : Math.max(0, budget - used)
+    const classes = [...(runs.get(run)?.classes ?? []), { class: costClass(query), tasks }]
+    runs.set(run, { run, list, month, left, classes })
   }
   return [...runs.values()]
 }

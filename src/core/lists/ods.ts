@@ -32,7 +32,7 @@ export async function odsSheets(archive: Archive): Promise<readonly Sheet[]> {
     if (name !== 'table' || depth++ > 0) return
     const hidden = hiddenStyles.has(attributes['table:style-name'])
     const at = sheets.length
-    const reader = (rows: SheetRows) => createReader(at, dates, rows)
+    const reader = (rows: SheetRows) => new RowReader(at, dates, rows)
     sheets.push({ name: attributes['table:name'] ?? String(at + 1), hidden, part, reader })
   }
   const close = (name: string): void => {
@@ -45,73 +45,83 @@ export async function odsSheets(archive: Archive): Promise<readonly Sheet[]> {
 /** Maximum repeat count of a row or cell, except blanks, which fill the rest of a sheet. */
 const mostRepeats = 10_000
 
-type Styles = ReadonlySet<string | undefined>
+class RowReader implements XmlReader {
+  readonly #sheet: number
+  readonly #dates: ReadonlySet<string | undefined>
+  readonly #rows: SheetRows
+  #seen = -1
+  #depth = 0
+  #row = 1
+  #rowStart: Attributes = {}
+  #cells: (string | undefined)[] = []
+  #column = 0
+  #cell: Attributes | null = null
+  /** Depth inside the cell. Paragraphs in comments and shapes are nested more deeply than the cell's text. */
+  #level = 0
+  #inText = false
+  #text = ''
 
-function createReader(sheet: number, dates: Styles, rows: SheetRows): XmlReader {
-  let seen = -1
-  let depth = 0
-  let row = 1
-  let rowStart: Attributes = {}
-  let cells: (string | undefined)[] = []
-  let column = 0
-  let cell: Attributes | null = null
-  // Depth inside the cell. Paragraphs in comments and shapes are nested more deeply than the cell's text.
-  let level = 0
-  let inText = false
-  let written = ''
-
-  function openInside(name: string): void {
-    level++
-    if (name === 'p' && level === 1) {
-      inText = true
-      if (written !== '') written += ' '
-    } else if (inText && (name === 's' || name === 'tab' || name === 'line-break')) written += ' '
+  constructor(sheet: number, dates: ReadonlySet<string | undefined>, rows: SheetRows) {
+    this.#sheet = sheet
+    this.#dates = dates
+    this.#rows = rows
   }
 
-  function endCell(ended: Attributes): void {
-    const text = shownIn(ended, written, dates)
-    const end = column + repeatsOf(ended, 'columns', text === '')
-    if (text === '') column = end
-    while (column < end) cells[column++] = text
+  readonly open = (name: string, attributes: Attributes): void => {
+    if (name === 'table' && this.#depth++ === 0) this.#seen++
+    if (this.#seen !== this.#sheet || this.#depth !== 1) return
+    if (this.#cell !== null) this.#openInside(name)
+    else if (name === 'table-row') {
+      this.#rowStart = attributes
+      this.#cells = []
+      this.#column = 0
+    } else if (name === 'table-cell') {
+      this.#cell = attributes
+      this.#level = 0
+      this.#text = ''
+    } else if (name === 'covered-table-cell') this.#column += repeatsOf(attributes, 'columns', true)
   }
 
-  function endRow(): void {
-    const isBlank = cells.length === 0
-    const end = row + repeatsOf(rowStart, 'rows', isBlank)
-    const hidden = (rowStart['table:visibility'] ?? 'visible') !== 'visible'
-    if (isBlank) row = end
-    while (row < end) rows.add(row++, cells, hidden)
+  #openInside(name: string): void {
+    this.#level++
+    if (name === 'p' && this.#level === 1) {
+      this.#inText = true
+      if (this.#text !== '') this.#text += ' '
+    } else if (this.#inText && (name === 's' || name === 'tab' || name === 'line-break')) {
+      this.#text += ' '
+    }
   }
 
-  return {
-    open(name, attributes) {
-      if (name === 'table' && depth++ === 0) seen++
-      if (seen !== sheet || depth !== 1) return
-      if (cell !== null) openInside(name)
-      else if (name === 'table-row') {
-        rowStart = attributes
-        cells = []
-        column = 0
-      } else if (name === 'table-cell') {
-        cell = attributes
-        level = 0
-        written = ''
-      } else if (name === 'covered-table-cell') column += repeatsOf(attributes, 'columns', true)
-    },
-    text(text) {
-      if (inText) written += text
-    },
-    close(name) {
-      if (name === 'table') depth--
-      if (seen !== sheet || depth !== 1) return
-      if (cell !== null && level > 0) {
-        level--
-        if (level === 0) inText = false
-      } else if (cell !== null) {
-        endCell(cell)
-        cell = null
-      } else if (name === 'table-row') endRow()
-    },
+  readonly text = (text: string): void => {
+    if (this.#inText) this.#text += text
+  }
+
+  readonly close = (name: string): void => {
+    if (name === 'table') this.#depth--
+    if (this.#seen !== this.#sheet || this.#depth !== 1) return
+    if (this.#cell !== null && this.#level > 0) {
+      this.#level--
+      if (this.#level === 0) this.#inText = false
+    } else if (this.#cell !== null) {
+      this.#endCell(this.#cell)
+      this.#cell = null
+    } else if (name === 'table-row') this.#endRow()
+  }
+
+  #endCell(cell: Attributes): void {
+    const text = shownIn(cell, this.#text, this.#dates)
+    const isBlank = text === ''
+    const end = this.#column + repeatsOf(cell, 'columns', isBlank)
+    if (isBlank) this.#column = end
+    while (this.#column < end) this.#cells[this.#column++] = text
+  }
+
+  #endRow(): void {
+    const isBlank = this.#cells.length === 0
+    const end = this.#row + repeatsOf(this.#rowStart, 'rows', isBlank)
+    const hidden = (this.#rowStart['table:visibility'] ?? 'visible') !== 'visible'
+    if (isBlank) this.#row = end
+    while (this.#row < end) this.#rows.add(this.#row++, this.#cells, hidden)
   }
 }
 
@@ -124,7 +134,7 @@ function repeatsOf(attributes: Attributes, of: 'rows' | 'columns', isBlank: bool
 }
 
 /** Ignores number formats, except for leading zeros and percent signs. */
-function shownIn(cell: Attributes, text: string, dates: Styles): string {
+function shownIn(cell: Attributes, text: string, dates: ReadonlySet<string | undefined>): string {
   const date = cell['office:date-value']
   if (date !== undefined) return date.includes('T') ? date.slice(0, 19) : `${date}T00:00:00`
   if (cell['calcext:value-type'] === 'error') return '#N/A'
