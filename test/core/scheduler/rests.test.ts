@@ -253,7 +253,7 @@ describe('a query with a maximum age', () => {
     await night(1)
     const { states } = await night(2)
     expect(states).toEqual({ 'red shoes': 'reused', 'blue shoes': 'not_asked' })
-    expect(table.told.at(-1)).toContain('1 query has an interval (every)')
+    expect(table.told.at(-1)).toContain('1 query has an "every" interval')
   })
 })
 
