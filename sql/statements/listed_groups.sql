@@ -27,8 +27,10 @@ with held as (
   group by members.query_id
 )
 select
-  held.lists, held.wishes, queries.num, queries.device, count(*) as queries, newest.answered_at,
-  bought.run_date as answered_on
+  held.lists, held.wishes, count(*) as queries,
+  queries.num || '/' || coalesce(queries.device, '-') as class,
+  extract(epoch from newest.answered_at)::float8 * 1000 as "answeredAt",
+  bought.run_date as "answeredOn"
 from held
 join queries on queries.id = held.query_id
 left join lateral (

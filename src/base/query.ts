@@ -61,11 +61,6 @@ export function queryId(key: QueryKey): string {
   return contentId('query', key)
 }
 
-/** Returns the same id as `queryId`, but as 16 bytes, for use as a database parameter. */
-export function queryIdBytes(key: QueryKey): string {
-  return idBytes('query', key)
-}
-
 /**
  * Computes the sha256 of a dictionary row's kind and parts, joined by the unit separator. The first 16 bytes are the
  * row's id, as a uuid. All hosts compute the same id without a round trip.

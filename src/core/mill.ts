@@ -1,38 +1,19 @@
 // Opens the components that commands share: settings, database, queue and API.
 
 import type { Config } from '../base/config.ts'
-import {
-  type Database,
-  openDatabase,
-  openPool,
-  type Pool,
-  probeDatabase,
-} from '../base/database/database.ts'
+import { openDatabase, openPool, type Pool, probeDatabase } from '../base/database/database.ts'
 import { applyViews, checkDatabase, migrateDatabase } from '../base/database/migrate.ts'
 import { ensureReader } from '../base/database/reader-role.ts'
 import { letGo, reaching } from '../base/database/trouble.ts'
 import { ensurePostgres } from '../base/embedded/postgres.ts'
 import { ensureService } from '../base/embedded/service.ts'
-import type { Secret } from '../base/secret.ts'
 import type { Closers } from '../base/waiting.ts'
 import type { SliceQueue } from './queue/slice-jobs.ts'
 import { installationId } from './queue/open-slices.ts'
 import type { QueuePlace } from './queue/queue.ts'
 
 /** Components that commands share, closed when the command ends. */
-export interface Mill {
-  readonly config: Config
-  readonly db: Database
-  readonly pool: Pool
-  readonly databaseUrl: string
-  /** This database's unique id. */
-  readonly installation: string
-  readonly supplier: Supplier
-  /** Opens the queue on first use. */
-  queue(): Promise<SliceQueue>
-  /** Returns the API's URL and key. Starts the bundled service if no API is configured. */
-  api(): Promise<{ url: URL; key: Secret }>
-}
+export type Mill = Readonly<Awaited<ReturnType<typeof openMill>>>
 
 interface MillOptions {
   readonly config: Config
@@ -53,7 +34,7 @@ interface MillOptions {
 export const workerPool = { connections: 6, byKey: true } as const
 
 /** Opens the components. Starts and migrates the embedded database; a configured database must already be migrated. */
-export async function openMill(options: MillOptions): Promise<Mill> {
+export async function openMill(options: MillOptions) {
   const { config, closers } = options
   const { name, connections: max = 4, byKey = false, reading = false, behind = false } = options
   const given = (behind ? config.replicaUrl : null) ?? config.databaseUrl
@@ -65,16 +46,18 @@ export async function openMill(options: MillOptions): Promise<Mill> {
   await probeDatabase(db)
   if (given !== null) await reaching('the database', () => checkDatabase(db))
   const installation = await reaching('the database', () => installationId(db))
-  const supplier = supplierOf(config)
   let queue: Promise<SliceQueue> | undefined
   return {
     config,
     db,
     pool,
     databaseUrl,
+    /** This database's unique id. */
     installation,
-    supplier,
+    supplier: supplierOf(config),
+    /** Opens the queue on first use. */
     queue: () => (queue ??= openSlices(options, { config, databaseUrl, installation })),
+    /** Returns the API's URL and key. Starts the bundled service if no API is configured. */
     api: async () => config.api ?? ensureService({ home: config.home, databaseUrl }),
   }
 }

@@ -14,7 +14,6 @@ export const doors: Readonly<Record<string, readonly string[]>> = {
     'flags',
     'order',
     'planning',
-    'prospect',
     'result',
     'staging',
     'summary',

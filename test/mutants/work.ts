@@ -244,8 +244,8 @@ export const workMutants: readonly Mutant[] = [
       },
       {
         name: 'a logged refusal of a key stops the key that is set now',
-        find: "return entry.signal === 'key_refused' ? { ...entry, signal: null } : entry",
-        put: 'return entry',
+        find: "const signal = entry.signal === 'key_refused' ? null : entry.signal",
+        put: 'const { signal } = entry',
       },
     ],
   ),

@@ -35,7 +35,7 @@ async function openNightsAndApi() {
   const schedule = scheduleOf({
     list: file,
     budget,
-    cadence: { kind: 'adaptive', longestDays: 7 },
+    longestDays: 7,
     shares: [{ tag: 'brand', share: 0.5 }],
   })
   const told: string[] = []

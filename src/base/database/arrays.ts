@@ -11,79 +11,50 @@ interface Kind<T> {
   write(column: ArrayColumn<T>, value: T): number
 }
 
-const boolean: Kind<boolean> = {
-  name: 'boolean',
-  oid: 16,
-  write(column, value) {
+export const kinds = {
+  boolean: kindOf<boolean>('boolean', 16, (column, value) => {
     column.reserve(1)[column.start] = value ? 1 : 0
     return 1
-  },
-}
-
-const bytea: Kind<Buffer> = {
-  name: 'bytea',
-  oid: 17,
-  write: (column, value) => value.copy(column.reserve(value.length), column.start),
-}
-
-/** Whole numbers that JavaScript can represent exactly. */
-const bigint: Kind<number> = {
-  name: 'bigint',
-  oid: 20,
-  write(column, value) {
+  }),
+  bytea: kindOf<Buffer>('bytea', 17, (column, value) =>
+    value.copy(column.reserve(value.length), column.start),
+  ),
+  /** Whole numbers that JavaScript can represent exactly. */
+  bigint: kindOf<number>('bigint', 20, (column, value) => {
     const bytes = column.reserve(8)
     const high = Math.floor(value / 2 ** 32)
     setInt32(bytes, column.start, high)
     return 4 + setInt32(bytes, column.start + 4, value - high * 2 ** 32)
-  },
-}
-
-const integer: Kind<number> = {
-  name: 'integer',
-  oid: 23,
-  write: (column, value) => setInt32(column.reserve(4), column.start, value),
-}
-
-const text: Kind<string> = {
-  name: 'text',
-  oid: 25,
-  write: (column, value) => column.reserve(value.length * 3).write(value, column.start, 'utf8'),
-}
-
-const double: Kind<number> = {
-  name: 'float8',
-  oid: 701,
-  write(column, value) {
+  }),
+  integer: kindOf<number>('integer', 23, (column, value) =>
+    setInt32(column.reserve(4), column.start, value),
+  ),
+  text: kindOf<string>('text', 25, (column, value) =>
+    column.reserve(value.length * 3).write(value, column.start, 'utf8'),
+  ),
+  double: kindOf<number>('float8', 701, (column, value) => {
     column.reserve(8).writeDoubleBE(value, column.start)
     return 8
-  },
-}
-
-/** UUIDs from `idBytes`: strings of 16 characters, one for each byte. */
-const uuid: Kind<string> = {
-  name: 'uuid',
-  oid: 2950,
-  write(column, value) {
+  }),
+  /** UUIDs from `idBytes`: strings of 16 characters, one for each byte. */
+  uuid: kindOf<string>('uuid', 2950, (column, value) => {
     const bytes = column.reserve(16)
     for (let index = 0; index < 16; index += 1) {
       bytes[column.start + index] = value.charCodeAt(index)
     }
     return 16
-  },
-}
-
-const jsonb: Kind<unknown> = {
-  name: 'jsonb',
-  oid: 3802,
-  write(column, value) {
+  }),
+  jsonb: kindOf<unknown>('jsonb', 3802, (column, value) => {
     const json = JSON.stringify(value)
     const bytes = column.reserve(1 + json.length * 3)
     bytes[column.start] = jsonbVersion
     return 1 + bytes.write(json, column.start + 1, 'utf8')
-  },
-}
+  }),
+} as const
 
-export const kinds = { boolean, bytea, bigint, integer, text, double, uuid, jsonb } as const
+function kindOf<T>(name: string, oid: number, write: Kind<T>['write']): Kind<T> {
+  return { name, oid, write }
+}
 
 export class ArrayColumn<T> {
   /** Offset of the next value, after its length field. */

@@ -3,10 +3,7 @@
 import pg, { type PoolClient } from 'pg'
 import { unhandled } from '../errors.ts'
 
-export interface CellBatch {
-  readonly columns: readonly CellColumn[]
-  readonly rows: readonly (readonly (string | null)[])[]
-}
+export type CellBatch = Awaited<ReturnType<typeof askOnce>>
 
 type Values = readonly (string | null)[]
 
@@ -86,16 +83,12 @@ export async function askOnce(client: PoolClient, text: string, values: Values =
   const columns = fields.map(({ name, dataTypeID }) => {
     return { name, kind: kindOfCell(dataTypeID), type: dataTypeID }
   })
-  return { columns, rows } satisfies CellBatch
+  return { columns, rows }
 }
 
 export type ColumnKind = 'number' | 'boolean' | 'instant' | 'json' | 'list' | 'text'
 
-export interface CellColumn {
-  readonly name: string
-  readonly kind: ColumnKind
-  readonly type: number
-}
+export type CellColumn = CellBatch['columns'][number]
 
 const bigintList = 1016
 const types = pg.types.builtins

@@ -176,14 +176,8 @@ async function apply(db: Kysely<unknown>, file: MigrationFile): Promise<void> {
   await sql`insert into ${table} (name, sha256) values (${file.name}, ${file.sha256})`.execute(db)
 }
 
-/** A file in `sql/views`: a view or a function, with its comments. */
-interface ViewFile {
-  readonly name: string
-  /** Path of the file within `sql/views`, for messages. */
-  readonly path: string
-  readonly text: string
-  readonly checksum: string
-}
+/** A file in `sql/views`: a view or a function, with its comments and its path within the folder. */
+type ViewFile = ReturnType<typeof readViews>['files'][number]
 
 type Words = ReturnType<typeof readViews>['words']
 
@@ -202,13 +196,15 @@ export function readViews(folder = join(sqlFolder, 'views')) {
   return { files: inOrder(found), words }
 }
 
-function inOrder(files: readonly ViewFile[]): readonly ViewFile[] {
+function inOrder<File extends { readonly name: string; readonly text: string }>(
+  files: readonly File[],
+): readonly File[] {
   const byName = new Map(
     files.toSorted((a, b) => (a.name < b.name ? -1 : 1)).map((file) => [file.name, file]),
   )
-  const sorted: ViewFile[] = []
+  const sorted: File[] = []
   const begun = new Set<string>()
-  const visit = (file: ViewFile): void => {
+  const visit = (file: File): void => {
     if (begun.has(file.name)) return
     begun.add(file.name)
     for (const other of mentioned(file.text)) {

@@ -16,11 +16,6 @@ interface BundledServiceOptions {
   readonly databaseUrl: string
 }
 
-interface BundledService {
-  readonly url: URL
-  readonly key: Secret
-}
-
 // The pid is stored before the service responds, and removed after the service ends. The URL is kept, so that the next
 // start uses the same port.
 const shape = z.object({
@@ -35,7 +30,7 @@ const patienceMs = 60_000
 const goodbyeMs = 10_000
 
 /** Starts the service unless it is running. The service keeps running after the command ends. */
-export async function ensureService(options: BundledServiceOptions): Promise<BundledService> {
+export async function ensureService(options: BundledServiceOptions) {
   const home = openHome(options.home)
   const wanted = { ...options, home }
   return (await findService(wanted)) ?? withLock(join(home, 'service.lock'), () => open(wanted))
@@ -57,8 +52,7 @@ export async function serviceStatus(givenHome: string) {
   return { running: await isHealthy(state.url), url: state.url }
 }
 
-async function findService(options: BundledServiceOptions): Promise<BundledService | null> {
-  const { home, databaseUrl } = options
+async function findService({ home, databaseUrl }: BundledServiceOptions) {
   const state = readState(home)
   const key = readKey(home)
   if (state === null || key === null || state.database !== fingerprint(databaseUrl)) return null
@@ -67,7 +61,7 @@ async function findService(options: BundledServiceOptions): Promise<BundledServi
 }
 
 /** Starts the service under the lock, unless another process started it while this process waited for the lock. */
-async function open(options: BundledServiceOptions): Promise<BundledService> {
+async function open(options: BundledServiceOptions) {
   const found = await findService(options)
   if (found !== null) return found
   const { home } = options

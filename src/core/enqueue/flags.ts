@@ -26,16 +26,8 @@ export interface EnqueueFlags extends ReadingFlags {
   readonly json?: boolean
 }
 
-/** Lists that passed every check that needs no database. */
-export interface Intake {
-  readonly orders: readonly ListOrder[]
-  readonly notices: readonly string[]
-  readonly parameters: readonly string[]
-  readonly maxAge: string
-  readonly budget: number | null
-  /** Purchases above this cost are rejected. */
-  readonly maxCredits: number | null
-}
+/** Lists that have passed all checks that do not need the database. */
+export type Intake = Awaited<ReturnType<typeof openIntake>>
 
 interface IntakeOptions {
   readonly args: readonly string[]
@@ -49,7 +41,7 @@ interface IntakeOptions {
 const mostCredits = 999_999_999_999
 
 /** Checks the flags and the beginning of each file, before any list is planned. */
-export async function openIntake(options: IntakeOptions): Promise<Intake> {
+export async function openIntake(options: IntakeOptions) {
   const { args, flags, env, config, stream } = options
   const reading = readReading(flags)
   const maxAgeMs = maxAgeOf(flags.maxAge, config)
@@ -91,6 +83,7 @@ export async function openIntake(options: IntakeOptions): Promise<Intake> {
     parameters: parametersOf(reading),
     maxAge: flags.maxAge ?? config.sources.get('MILL_MAX_AGE')?.shown ?? `${maxAgeMs} ms`,
     budget,
+    /** Purchases above this cost are rejected. */
     maxCredits,
   }
 }

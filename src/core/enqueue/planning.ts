@@ -1,21 +1,16 @@
 // Plans lists together: reads them, estimates their cost, and creates their runs.
 
 import { costClass } from '../ledger/account.ts'
-import { type Funds, readFunds } from '../ledger/prices.ts'
+import { type Funds, readFunds, readOpenWork } from '../ledger/prices.ts'
 import type { Heading } from '../lists/read.ts'
 import { refill } from '../queue/refill.ts'
 import type { SliceQueue } from '../queue/slice-jobs.ts'
 import { type Planned, planStaged } from './plan.ts'
-import { readOpenTasks } from './prospect.ts'
 import { onConnections } from './stage.ts'
-import { type Desk, type ListOrder, type ReadList, type Staged, stageList } from './staging.ts'
+import { type Desk, type ListOrder, type Staged, stageList } from './staging.ts'
 import { addEstimates, addUp, type Estimate, estimateCost, type Totals } from './summary.ts'
 
-export interface ListPlan extends Planned, ReadList {
-  readonly list: string
-  readonly estimate: Estimate
-  readonly removedCost: Estimate
-}
+export type ListPlan = ReturnType<typeof describePlan>
 
 export interface Plans {
   readonly lists: readonly ListPlan[]
@@ -44,14 +39,11 @@ export async function planLists(
 
 /** Estimates the cost of the open tasks in all runs. A run's cost is limited to its remaining budget. */
 export async function openCost({ db }: Desk, { costs }: Funds): Promise<Estimate> {
-  const open = await readOpenTasks(db)
-  const runs = new Set(open.map(({ run }) => run))
-  const estimates = [...runs].map((run) => {
-    const tasks = open.filter((one) => one.run === run)
-    const { credits, worst, basis } = estimateCost(tasks, costs, costClass)
-    const left = tasks[0]?.left ?? Infinity
+  const estimates = (await readOpenWork(db)).map(({ classes, left }) => {
+    const { credits, worst, basis } = estimateCost(classes, costs, (one) => one.class)
+    const most = left ?? Infinity
     if (credits === null || worst === null) return { credits, worst, basis }
-    return { credits: Math.min(credits, left), worst: Math.min(worst, left), basis }
+    return { credits: Math.min(credits, most), worst: Math.min(worst, most), basis }
   })
   return addEstimates(estimates)
 }
@@ -92,7 +84,7 @@ async function onStaged<T>(
   })
 }
 
-function describePlan(planned: Planned, { order, read }: Staged, { costs }: Funds): ListPlan {
+function describePlan(planned: Planned, { order, read }: Staged, { costs }: Funds) {
   return {
     ...planned,
     ...read,

@@ -11,16 +11,7 @@ import type { ListPlan, Plans } from './planning.ts'
 import { countNames, type Totals } from './summary.ts'
 
 /** JSON output of the enqueue command. */
-export interface EnqueueReport extends Totals {
-  readonly run: number | null
-  readonly list: string
-  readonly dry_run: boolean
-  /** True if any of the runs still has tasks to buy. */
-  readonly open: boolean
-  /** Parameters shared by all queries, as `name value`. */
-  readonly parameters: readonly string[]
-  readonly runs: readonly object[]
-}
+export type EnqueueReport = ReturnType<typeof reportOf>
 
 const inReport = [
   ...(['list', 'joined', ...countNames, 'dropped'] as const),
@@ -32,7 +23,7 @@ export function reportOf(
   plans: Plans,
   { parameters }: Pick<Intake, 'parameters'>,
   files: readonly (string | null)[],
-): EnqueueReport {
+) {
   const [first] = plans.lists
   if (first === undefined) throw new Error('expected a list, got none')
   return {
@@ -40,7 +31,9 @@ export function reportOf(
     list: first.list,
     ...plans.totals,
     dry_run: !plans.committed,
+    /** True if any of the runs still has tasks to buy. */
     open: plans.lists.some(({ done }) => !done),
+    /** Parameters shared by all queries, as `name value`. */
     parameters,
     runs: plans.lists.map((plan, index) => ({
       run: runOf(plans, plan),

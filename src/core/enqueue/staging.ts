@@ -8,7 +8,6 @@ import type { Funds } from '../ledger/prices.ts'
 import { type ListBytes, openSource } from '../lists/open.ts'
 import { agreedOf, type ReadOptions } from '../lists/options.ts'
 import { type ColumnFindings, type Heading, type ListPiece, openList } from '../lists/read.ts'
-import type { ListedQuery } from '../lists/rows.ts'
 import { streamName } from '../lists/source.ts'
 import type { Supplier } from '../mill.ts'
 import { type PlanOrder, refuseOtherSource } from './order.ts'
@@ -38,17 +37,15 @@ export interface Staged {
   readonly stage: Stage
   readonly order: PlanOrder
   readonly record: ListOrder['record']
-  readonly read: ReadList
-}
-
-export interface ReadList {
-  /** Null if the list is planned from the database. */
-  readonly heading: Heading | null
-  readonly headersAgain: readonly number[]
-  /** Remarks that the user should read before buying. */
-  readonly notices: readonly string[]
-  /** A few queries as they will be sent, so that a wrong column is obvious. */
-  readonly sample: { readonly first: readonly Query[]; readonly last: Query | null }
+  readonly read: {
+    /** Null if the list is planned from the database. */
+    readonly heading: Heading | null
+    readonly headersAgain: readonly number[]
+    /** Remarks that the user should read before buying. */
+    readonly notices: readonly string[]
+    /** A few queries as they will be sent, so that a wrong column is obvious. */
+    readonly sample: { readonly first: readonly Query[]; readonly last: Query | null }
+  }
 }
 
 /** Reads a list into temporary tables, which are visible only to these connections. */
@@ -177,7 +174,9 @@ function countPiece(tally: ListTally, { queries, rejected, usable }: ListPiece):
   tally.usable += usable
   tally.queries += queries.length
   tally.rejected += rejected.length
-  tally.plain &&= queries.every(isPlain)
+  tally.plain &&= queries.every(
+    ({ tags, target, given }) => tags.length === 0 && target === null && given === null,
+  )
   tally.wished ||= queries.some(
     ({ everyDays, maxAgeMs }) => everyDays !== null || maxAgeMs !== null,
   )
@@ -191,8 +190,4 @@ function countPiece(tally: ListTally, { queries, rejected, usable }: ListPiece):
     tally.request ??= { num, device }
     if (tally.request.num !== num || tally.request.device !== device) tally.request = null
   }
-}
-
-function isPlain({ tags, target, given }: ListedQuery): boolean {
-  return tags.length === 0 && target === null && given === null
 }

@@ -1,7 +1,6 @@
 // Adds up the counts of all lists, and estimates their cost.
 
 import type { Funds } from '../ledger/prices.ts'
-import type { Purchase } from './order.ts'
 import type { Planned } from './plan.ts'
 
 /** Counts that are summed over all lists. */
@@ -18,16 +17,18 @@ export const countNames = [
 ] as const
 type Counts = Pick<Planned, (typeof countNames)[number]>
 
-export interface Totals extends Counts {
-  readonly estimate: Estimate
-  readonly balance: Balance
+export type Totals = ReturnType<typeof addUp>
+
+interface Limits {
+  readonly floor: number
+  readonly budget: number | null
 }
 
 /** `open` is the cost of tasks that are already open. */
 export function addUp(
   lists: readonly (Planned & { readonly estimate: Estimate })[],
-  { open, funds, ...limits }: { open: Estimate; funds: Funds } & Pick<Balance, 'floor' | 'budget'>,
-): Totals {
+  { open, funds, ...limits }: { open: Estimate; funds: Funds } & Limits,
+) {
   const counts = countNames.map((name) => [name, sumOf(lists, (list) => list[name])])
   const estimate = addEstimates(lists.map((list) => list.estimate))
   return {
@@ -67,10 +68,10 @@ const nothing: Estimate = { credits: 0, worst: 0, basis: 'nothing to buy' }
 const unknown: Estimate = { credits: null, worst: null, basis: 'unknown' }
 
 /** Uses the average of recent calls in the same class and, for the worst case, the most expensive call. */
-export function estimateCost(
-  toBuy: readonly Purchase[],
+export function estimateCost<P extends { readonly tasks: number }>(
+  toBuy: readonly P[],
   prices: Funds['costs'],
-  classOf: (purchase: Purchase) => string,
+  classOf: (purchase: P) => string,
 ): Estimate {
   const wanted = toBuy.filter(({ tasks }) => tasks > 0)
   if (wanted.length === 0) return nothing
@@ -98,37 +99,28 @@ export function addEstimates(estimates: readonly Estimate[]): Estimate {
   }
 }
 
-/** Balance after a purchase; null means unknown. */
-export interface Balance {
-  readonly remaining: number | null
-  /** Cost of tasks that are already open. */
-  readonly open: number | null
-  readonly after: number | null
-  readonly after_worst: number | null
-  readonly floor: number
-  /** True if the balance stays at or above the floor even in the worst case. */
-  readonly above_floor: boolean | null
-  readonly budget: number | null
-  /** True if even the worst case stays within the budget; null if unknown or if there is no budget. */
-  readonly within_budget: boolean | null
-}
-
-/** `before` counts the credits that the runs have used or may still use for open tasks. */
+/**
+ * Computes the balance after a purchase; null means unknown. `before` is the number of credits that the runs have used, or
+ * may still use for their open tasks.
+ */
 export function forecastBalance(
   { credits, worst }: Estimate,
-  now: Pick<Balance, 'remaining' | 'floor' | 'budget'> & {
-    open?: Estimate
-    before?: number | null
-  },
-): Balance {
+  now: Limits & { remaining: number | null; open?: Estimate; before?: number | null },
+) {
   const { remaining, floor, budget, open = nothing, before = 0 } = now
   // Open tasks are paid for from the same balance.
-  const after = minus(remaining, open.credits, credits)
   const afterWorst = minus(remaining, open.worst, worst)
   return {
-    ...{ remaining, open: open.credits, after, after_worst: afterWorst, floor },
+    remaining,
+    /** Cost of tasks that are already open. */
+    open: open.credits,
+    after: minus(remaining, open.credits, credits),
+    after_worst: afterWorst,
+    floor,
+    /** True if the balance stays at or above the floor even in the worst case. */
     above_floor: afterWorst === null ? null : afterWorst >= floor,
     budget,
+    /** True if even the worst case stays within the budget; null if unknown or if there is no budget. */
     within_budget:
       worst === null || budget === null || before === null ? null : worst + before <= budget,
   }

@@ -7,13 +7,11 @@ import { openMill } from '../mill.ts'
 import { forecastJson, forecastLines, readCreditForecast } from './foresee.ts'
 import { refreshForecast } from './stored-forecast.ts'
 
-export interface ForecastOptions {
-  readonly days: number
-  readonly keep?: true
-}
-
-export async function showForecast(call: Call<ForecastOptions>): Promise<Exit> {
-  const { options, env, closers } = call
+export async function showForecast({
+  options,
+  env,
+  closers,
+}: Call<{ readonly days: number; readonly keep?: true }>): Promise<Exit> {
   const config = readConfig(env)
   const reading = options.keep !== true
   const mill = await openMill({ config, closers, say, name: 'forecast', reading })

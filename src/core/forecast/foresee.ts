@@ -8,16 +8,8 @@ import { readRows } from '../../base/database/sql-file.ts'
 import { priorities } from '../../base/query.ts'
 import { type Due, dueBetween, nextAfter, readCron } from '../../base/time/cron.ts'
 import { dayMs, formatMinute, localDate } from '../../base/time/zone.ts'
-import {
-  type ComingSchedule,
-  type ListedGroup,
-  type OpenTasks,
-  readComing,
-  readGroups,
-  readOpenTasks,
-} from '../enqueue/prospect.ts'
-import { costClass, monthsOf, readAllListBudgets } from '../ledger/account.ts'
-import { type Funds, readFunds } from '../ledger/prices.ts'
+import { monthsOf, readAllListBudgets } from '../ledger/account.ts'
+import { type Funds, readFunds, readOpenWork } from '../ledger/prices.ts'
 import type { Mill, Supplier } from '../mill.ts'
 import { databaseNow } from '../nights/nights.ts'
 import {
@@ -25,7 +17,6 @@ import {
   type Cut,
   forecastOf,
   type ForecastStep,
-  type OpenWork,
   type QueryGroup,
 } from './forecast.ts'
 
@@ -36,11 +27,6 @@ interface ForecastMill extends Pick<Mill, 'db' | 'supplier'> {
   >
 }
 
-/** Calls per minute when the account last made calls; null if there were too few calls. */
-interface Pace {
-  readonly per_minute: number | null
-}
-
 export type CreditForecast = Awaited<ReturnType<typeof readCreditForecast>>
 
 export async function readCreditForecast(
@@ -48,14 +34,15 @@ export async function readCreditForecast(
   { days }: { readonly days: number },
 ) {
   const { renewal, zone } = config
+  const { account, origin, api } = supplier
   const now = await databaseNow(db)
-  const funds = await readFunds(db, { name: supplier.account, kind: supplier.origin })
+  const funds = await readFunds(db, { name: account, kind: origin })
   const coming = await readComing(db)
   const { until, nights } = nightsWithin(coming, { now, days, maxAgeMs: config.maxAgeMs })
-  const span = { after: now, until }
-  const renewals = await foreseeRenewals({ db, supplier, config }, span)
-  const { account, origin } = supplier
+  const renewals = await foreseeRenewals({ db, supplier, config }, { after: now, until })
+  type Pace = { readonly per_minute: number | null }
   const [pace] = await readRows<Pace>(db, 'buying_pace', { account, origin })
+  // Calls per minute when the account last made calls; null if there were too few calls.
   const perMinute = pace?.per_minute ?? null
   // The floor of a worker may be higher than the configured floor.
   const floor = Math.max(config.creditFloor, funds.floor ?? 0)
@@ -75,18 +62,19 @@ export async function readCreditForecast(
     monthOf: (at) => monthOf(at).month,
     spentThisMonth: spent.month,
     lists: await readAllListBudgets(db, today),
-    open: openWork(await readOpenTasks(db)),
-    groups: (await readGroups(db, supplier)).map(groupOf),
+    open: await readOpenWork(db),
+    groups: await readRows<Required<QueryGroup>>(db, 'listed_groups', { origin, api }),
     nights,
     renewals: renewals.map(({ at, balance }) => ({ at: at.getTime(), balance })),
   })
   return {
-    ...{ now, until, floor, perMinute, outcome },
+    ...{ now, until, floor, outcome },
+    calls_per_minute: perMinute,
     isShorter: until.getTime() < now.getTime() + days * dayMs,
     balance: funds.remaining,
-    observedAt: funds.observedAt,
+    observed_at: funds.observedAt,
     schedules: coming.length,
-    unpriced: await readUnpriced(db),
+    without_figure: await readUnpriced(db),
     renewal: renewals[0] ?? null,
   }
 }
@@ -107,21 +95,6 @@ async function readPrices(db: Database, { account, origin }: Supplier, { costs }
 
 const newest = 5000
 
-function groupOf(group: ListedGroup): QueryGroup {
-  const { lists, queries, wishes, answered_at: answered, answered_on: answeredOn, ...query } = group
-  const answeredAt = answered?.getTime() ?? null
-  return { lists, queries, wishes, answeredOn, class: costClass(query), answeredAt }
-}
-
-function openWork(tasks: readonly OpenTasks[]): readonly OpenWork[] {
-  const runs = new Map<number, OpenWork>()
-  for (const { run, list, month, left, tasks: howMany, ...query } of tasks) {
-    const classes = [...(runs.get(run)?.classes ?? []), { class: costClass(query), tasks: howMany }]
-    runs.set(run, { run, list, month, left, classes })
-  }
-  return [...runs.values()]
-}
-
 /** Maximum number of nights. More nights would take seconds to compute, and nobody would read them. */
 const mostNights = 10_000
 
@@ -139,6 +112,22 @@ function nightsWithin(
   const fitting = Math.floor(mostNights / firstDay.length)
   const until = untilAfter(Math.min(days, Math.max(1, fitting)))
   return { until, nights: days <= 1 || fitting <= 1 ? firstDay : nightsOf(until) }
+}
+
+type ComingSchedule = Awaited<ReturnType<typeof readComing>>[number]
+
+/** Reads the enabled schedules that the last scheduler stored. */
+function readComing(db: Database) {
+  return db
+    .selectFrom('schedules')
+    .innerJoin('lists', 'lists.name', 'schedules.list')
+    .select(['schedules.name', 'schedules.cron', 'schedules.zone', 'schedules.missed'])
+    .select(['schedules.max_age_ms', 'schedules.budget', 'schedules.adaptive_days'])
+    .select(['schedules.priority', 'schedules.part'])
+    .select(['lists.id as list', 'lists.name as list_name'])
+    .where('schedules.enabled', '=', true)
+    .orderBy('schedules.name')
+    .execute()
 }
 
 /** Cached due times by pattern and zone. Many schedules share a pattern, and computing due times can be slow. */
@@ -251,7 +240,10 @@ export function forecastLines(forecast: CreditForecast, zone: string): readonly 
   ]
 }
 
-function balanceLine({ balance, observedAt, floor }: CreditForecast, zone: string): string {
+function balanceLine(
+  { balance, observed_at: observedAt, floor }: CreditForecast,
+  zone: string,
+): string {
   const least = `credit floor: ${formatNumber(floor)}`
   if (balance === null) return `Balance: unknown; ${least}`
   const seen = observedAt === null ? '' : `reported ${formatMinute(zone, observedAt)}, `
@@ -286,7 +278,7 @@ const limitNames: Readonly<Record<Cut, string>> = {
 }
 
 export function forecastSentences(
-  { outcome, now, until, isShorter, schedules, renewal, unpriced }: CreditForecast,
+  { outcome, now, until, isShorter, schedules, renewal, without_figure: unpriced }: CreditForecast,
   zone: string,
 ): readonly string[] {
   const without = unpriced.map(({ schedule, reason }) => `${schedule} has no forecast: ${reason}`)
@@ -392,22 +384,14 @@ function firstStop(steps: readonly ForecastStep[]) {
   return step === undefined ? null : { step, at: new Date(step.floorAt ?? step.at) }
 }
 
-export function forecastJson({ outcome, now, until, ...forecast }: CreditForecast) {
+export function forecastJson(found: CreditForecast) {
+  const { outcome, isShorter: _, ...forecast } = found
   const steps = outcome.kind === 'known' ? outcome.steps : []
-  const met = firstStop(steps)
   return {
-    now,
-    until,
-    balance: forecast.balance,
-    observed_at: forecast.observedAt,
-    floor: forecast.floor,
-    calls_per_minute: forecast.perMinute,
-    schedules: forecast.schedules,
-    renewal: forecast.renewal,
+    ...forecast,
     missing: outcome.kind === 'unknown' ? outcome.missing : null,
     day_without_balance: outcome.kind === 'unknown' ? (outcome.day ?? null) : null,
-    without_figure: forecast.unpriced,
-    floor_at: met?.at ?? null,
+    floor_at: firstStop(steps)?.at ?? null,
     steps: steps.map(({ at, floorAt, ...step }) => ({
       ...step,
       at: new Date(at),

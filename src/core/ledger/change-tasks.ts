@@ -1,4 +1,4 @@
-// Cancels runs, lifts stops and forgets prices on request.
+// Cancels runs and lifts stops on request.
 
 import { clock } from '../../base/database/clock.ts'
 import type { Database } from '../../base/database/database.ts'
@@ -53,7 +53,7 @@ function mayEnd(eb: ExpressionBuilder<DB, 'runs'>) {
   ])
 }
 
-/** Counts the open tasks that `cancelRun` would end, or returns null if the run cannot be cancelled. */
+/** Counts the open tasks that `cancelRun` would end, or returns null if it would not end this run. */
 export async function readOpenTasks(db: Database, run: number): Promise<number | null> {
   const found = await db
     .selectFrom('runs')
@@ -119,12 +119,7 @@ export async function insisting<T>(change: () => Promise<T>): Promise<T> {
   }
 }
 
-/** Forgets an account's known call prices. The next call is sent alone to learn the price. */
-export async function forgetPrices(db: Database, account: number): Promise<void> {
-  await db.deleteFrom('account_costs').where('account_id', '=', account).execute()
-}
-
-/** Lifts an account's stops, and allows rejected keys again. The next call is sent alone to determine the balance. */
+/** Lifts an account's stops. The next call is sent alone to learn the balance. Rejected keys may be tried again. */
 export async function liftStops(
   db: Database,
   account: number,

@@ -4,7 +4,7 @@ import type { Origin } from '../../base/answer.ts'
 import type { Database } from '../../base/database/database.ts'
 import { sql } from '../../base/database/kysely.ts'
 import { readRows } from '../../base/database/sql-file.ts'
-import { constants } from './account.ts'
+import { constants, costClass } from './account.ts'
 import { floorInForce, shownBalance } from './standstill.ts'
 
 export interface Cost {
@@ -131,4 +131,55 @@ export async function readFunds(
   if (row === undefined) return { remaining: null, observedAt: null, floor: null, costs: [] }
   const { id, ...funds } = row
   return { ...funds, costs: await readRows<ClassCost>(db, 'class_costs', { account: id, newest }) }
+}
+
+/** The open tasks of a run, by price class. */
+export interface OpenWork {
+  readonly run: number
+  readonly list: string
+  /** Month of the run date, such as 2026-11. */
+  readonly month: string
+  /** Remaining budget in credits; null if there is no budget. */
+  readonly left: number | null
+  readonly classes: readonly { readonly class: string; readonly tasks: number }[]
+}
+
+/** Reads the open tasks of all runs. The most urgent run comes first. */
+export async function readOpenWork(db: Database): Promise<readonly OpenWork[]> {
+  const rows = await db
+    .selectFrom('runs')
+    .innerJoin('lists', 'lists.id', 'runs.list_id')
+    .innerJoin('tasks', 'tasks.run_id', 'runs.id')
+    .innerJoin('queries', 'queries.id', 'tasks.query_id')
+    .where('tasks.state', '=', 'open')
+    .where('runs.state', 'in', ['planning', 'open'])
+    // The cost of a call in flight is already reserved.
+    .where((eb) =>
+      eb.not(
+        eb.exists(
+          eb
+            .selectFrom('calls')
+            .whereRef('calls.task_id', '=', 'tasks.id')
+            .where('calls.outcome', 'is', null),
+        ),
+      ),
+    )
+    .groupBy(['runs.id', 'lists.name', 'queries.num', 'queries.device'])
+    .orderBy(({ fn }) => fn.min('tasks.priority'))
+    .orderBy('runs.id')
+    .select((eb) => [
+      'runs.id as run',
+      'lists.name as list',
+      eb.fn<string>('to_char', ['runs.run_date', eb.val('YYYY-MM')]).as('month'),
+      ...(['runs.budget', 'runs.budget_used', 'queries.num', 'queries.device'] as const),
+      eb.fn.countAll<number>().as('tasks'),
+    ])
+    .execute()
+  const runs = new Map<number, OpenWork>()
+  for (const { run, list, month, budget, budget_used: used, tasks, ...query } of rows) {
+    const left = budget === null ? null : Math.max(0, budget - used)
+    const classes = [...(runs.get(run)?.classes ?? []), { class: costClass(query), tasks }]
+    runs.set(run, { run, list, month, left, classes })
+  }
+  return [...runs.values()]
 }

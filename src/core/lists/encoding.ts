@@ -109,7 +109,8 @@ function wideLabel(head: Buffer): string | undefined {
     { length: Math.floor(head.length / 2) },
     (_, at) => [head[at * 2] ?? 0, head[at * 2 + 1] ?? 0] as const,
   )
-  if (pairs.filter((pair) => pair.every(isPrintable)).length > pairs.length * 0.7) return undefined
+  const printable = pairs.filter((pair) => pair.every((byte) => byte >= 0x20 && byte < 0x7f))
+  if (printable.length > pairs.length * 0.7) return undefined
   const le = pairs.flatMap(([even, odd]) => (odd === 0 ? [even] : []))
   const be = pairs.flatMap(([even, odd]) => (even === 0 ? [odd] : []))
   const isEnough = (zeros: readonly number[], others: readonly number[]): boolean => {
@@ -117,10 +118,6 @@ function wideLabel(head: Buffer): string | undefined {
     return zeros.length > 20 * others.length && zeros.length > pairs.length * share
   }
   return isEnough(le, be) ? 'utf-16le' : isEnough(be, le) ? 'utf-16be' : undefined
-}
-
-function isPrintable(byte: number): boolean {
-  return byte >= 0x20 && byte < 0x7f
 }
 
 // Encoding names that differ between the detector and the platform's decoders.

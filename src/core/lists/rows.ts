@@ -1,7 +1,7 @@
 // Converts rows to queries.
 
 import { Misuse } from '../../base/errors.ts'
-import { keyOf, type Query, queryIdBytes, requestTail } from '../../base/query.ts'
+import { idBytes, keyOf, type Query, requestTail } from '../../base/query.ts'
 import { type Columns, isRequestRole, type ListColumn, requestRoles } from './columns.ts'
 import { stripNumbering } from './foreign.ts'
 import type { Defaults, ReadOptions } from './options.ts'
@@ -34,7 +34,7 @@ import {
 
 export interface ListedQuery {
   readonly line: number
-  /** Query id from `queryIdBytes`. */
+  /** Query id, from `idBytes`. */
   readonly id: string
   readonly key: string
   readonly query: Query
@@ -196,7 +196,7 @@ function queryOf(
 ): ListedQuery {
   const key = keyOf(q, tail)
   const query = { q, location, hl, gl, num, device }
-  return { line, id: queryIdBytes(key), key, query, ...about, given }
+  return { line, id: idBytes('query', key), key, query, ...about, given }
 }
 
 /** Extra cells must be blank; cells after the last request parameter may be missing. */

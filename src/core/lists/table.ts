@@ -9,12 +9,7 @@ import { openFile, peek } from './source.ts'
 import { isBlank, isFilled } from './values.ts'
 
 /** A row in a configuration file. */
-export interface TableRow {
-  readonly line: number
-  readonly fields: ReadonlyMap<string, string>
-  /** Reason why the row is invalid; null for a valid row. */
-  readonly problem: string | null
-}
+export type TableRow = ReturnType<typeof named>[number]
 
 const largest = 4 * 1024 * 1024
 
@@ -57,7 +52,7 @@ interface Row {
   readonly problem: string | null
 }
 
-function named(rows: readonly Row[], shown: string): readonly TableRow[] {
+function named(rows: readonly Row[], shown: string) {
   const [header, ...rest] = rows
   // An empty file is an error, because an editor may be rewriting it.
   if (header === undefined) {
@@ -77,6 +72,7 @@ function named(rows: readonly Row[], shown: string): readonly TableRow[] {
       ? `expected ${names.length} cells, as in the header, got ${cells.length}`
       : null
     const fields = new Map(names.map((name, index) => [name, (cells[index] ?? '').trim()]))
+    // The reason why the row is invalid is null for a valid row.
     return { line, fields, problem: problem ?? counted }
   })
 }

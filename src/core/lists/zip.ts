@@ -8,16 +8,10 @@ import type { Source } from './source.ts'
 
 const mostEntries = 10_000
 
-export interface Archive {
-  readonly shown: string
-  readonly names: readonly string[]
-  readonly sizeOf: (name: string) => number
-  readonly read: (name: string) => AsyncGenerator<Buffer>
-  readonly close: () => void
-}
+export type Archive = Awaited<ReturnType<typeof openArchive>>
 
 /** Each file is unpacked only when it is read. */
-export async function openArchive(path: string, shown: string): Promise<Archive> {
+export async function openArchive(path: string, shown: string) {
   const damaged = (cause: unknown): never => {
     if (cause instanceof Misuse) throw cause
     throw new Misuse(
@@ -46,7 +40,7 @@ export async function openArchive(path: string, shown: string): Promise<Archive>
   return {
     shown,
     names: [...entries.keys()],
-    sizeOf: (name) => entries.get(name)?.uncompressedSize ?? 0,
+    sizeOf: (name: string) => entries.get(name)?.uncompressedSize ?? 0,
     read,
     close: () => zip.close(),
   }

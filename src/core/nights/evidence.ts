@@ -7,13 +7,11 @@ export interface RunAnswer {
   readonly pages: readonly number[]
   /** Share of top ten results on other countries' domains; null if no country was requested. */
   readonly foreign: number | null
-  readonly earlier: readonly EarlierAnswer[]
-}
-
-interface EarlierAnswer {
-  readonly day: number
-  readonly trusted: boolean
-  readonly pages: readonly number[]
+  readonly earlier: readonly {
+    readonly day: number
+    readonly trusted: boolean
+    readonly pages: readonly number[]
+  }[]
 }
 
 /** Figures of a run derived from its results; null if there are too few answers. */

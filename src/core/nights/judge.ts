@@ -140,15 +140,12 @@ export function findingsOf(night: JudgedNight, { usual, last }: NightsBefore): r
     const finding = { rule, score, usual: value, says: describe(rule, night, value), since: null }
     if (!isOdd(rule, night, value)) return [{ ...finding, verdict: 'fine' }]
     const [newer, older] = last
-    if (newer === undefined || older === undefined) return [judgedBy(finding)]
-    if (!isRepeated(rule, [night, newer, older], value)) return [judgedBy(finding)]
-    const says = `${finding.says}; the two previous runs were similar, so this is the new normal`
-    return [{ ...finding, says, verdict: 'lasting', since: older.run_id }]
+    if (newer !== undefined && older && isRepeated(rule, [night, newer, older], value)) {
+      const says = `${finding.says}; the two previous runs were similar, so this is the new normal`
+      return [{ ...finding, says, verdict: 'lasting', since: older.run_id }]
+    }
+    return [{ ...finding, verdict: rule.harmless === true ? 'notice' : 'quarantine' }]
   })
-}
-
-function judgedBy(finding: Omit<Finding, 'verdict'>): Finding {
-  return { ...finding, verdict: finding.rule.harmless === true ? 'notice' : 'quarantine' }
 }
 
 function usualOf(rule: Rule, nights: readonly NightFigures[]): number | null {

@@ -19,7 +19,6 @@ import {
 import { openAccount } from '../ledger/books.ts'
 import {
   cancelRun,
-  forgetPrices,
   insisting,
   liftStops,
   openRunsOf,
@@ -403,7 +402,7 @@ export async function runResume(call: Call<{ readonly forgetPrices?: true }>): P
   const { account: name, origin: kind } = mill.supplier
   const account = await openAccount(mill.db, { name, kind })
   if (options.forgetPrices === true) {
-    await forgetPrices(mill.db, account)
+    await mill.db.deleteFrom('account_costs').where('account_id', '=', account).execute()
     say('the known prices were forgotten; the next call is sent alone to determine the price')
   }
   const lifted = (await liftStops(mill.db, account)).map(({ reason }) => reason)

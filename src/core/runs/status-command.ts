@@ -231,7 +231,7 @@ function speedLine({ runs, account, endedLastMinute: ended, forecast }: StatusVi
 
 /** Estimates the remaining time from the current rate and the available credits. */
 export function etaOf(open: number, forecast: CreditForecast | null): string {
-  const perMinute = forecast?.perMinute ?? null
+  const perMinute = forecast?.calls_per_minute ?? null
   if (forecast === null || perMinute === null) return 'too few calls to estimate the time left'
   const { outcome } = forecast
   const steps = outcome.kind === 'known' ? outcome.steps.filter(({ kind }) => kind === 'run') : []
@@ -262,7 +262,7 @@ export function nextStep({ runs, account }: Pick<StatusView, 'runs' | 'account'>
   return `the budget of run ${run} or of the list ${list} is used up; see ${npmRun('budget')}, then run: ${npmRun('retry --')} --run ${run} --state unaffordable`
 }
 
-export function formatUnknown(calls: readonly UnknownCall[]): string {
+function formatUnknown(calls: readonly UnknownCall[]): string {
   if (calls.length === 0) return 'no calls have an unknown outcome'
   const risk = calls.reduce((sum, call) => sum + call.credits_at_risk, 0)
   const rows = calls.map((call) => [

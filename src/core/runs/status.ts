@@ -86,8 +86,6 @@ const noTasks = Object.fromEntries(taskStates.map((state) => [state, 0])) as Rec
   number
 >
 
-export type AccountStatus = NonNullable<Awaited<ReturnType<typeof readAccount>>>
-
 /** Reads the state of an account; null before its first call. */
 export async function readAccount(
   db: Database,

@@ -38,7 +38,7 @@ export interface NightlyParts {
 export async function runNightly(call: Call<NightlyFlags>, beside: NightlyParts): Promise<Exit> {
   const { options, env, closers, signal } = call
   const config = readConfig(env)
-  const mill = await openMill({ config, closers, say, name: 'nightly', connections: 4 })
+  const mill = await openMill({ config, closers, say, name: 'nightly' })
   const file = options.file === undefined ? schedulesFile : callerPath(env, options.file)
   if (options.show === true) return showSchedules(mill, file, options.json === true)
   if (options.once === true) return tickOnce(mill, file, beside)

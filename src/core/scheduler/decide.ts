@@ -16,9 +16,7 @@ const nobodyLooked = 'no scheduler was running, or the database was down'
 
 export type Busy = NonNullable<NightFacts['busy']>
 
-export interface Facts extends NightFacts {
-  readonly now: Date
-}
+export type Facts = NightFacts & { readonly now: Date }
 
 /** The next step for a schedule. The facts are read again after each step, until nothing is left to do. */
 export type NightStep =

@@ -5,7 +5,7 @@ import { isAbsolute, resolve } from 'node:path'
 import type { Database } from '../../base/database/database.ts'
 import { workplace } from '../../base/root.ts'
 import { isZone, readSwitch } from '../../base/settings.ts'
-import { type Cron, readCron } from '../../base/time/cron.ts'
+import { readCron } from '../../base/time/cron.ts'
 import { readDuration } from '../../base/time/zone.ts'
 import { knownList, type TaggedShare } from '../enqueue/order.ts'
 import { nameOfList } from '../lists/files.ts'
@@ -17,27 +17,9 @@ import { findList } from '../nights/nights.ts'
 const missedRules = ['latest', 'all', 'skip'] as const
 const overlapRules = ['skip', 'queue', 'merge'] as const
 
-interface ListPlace {
-  readonly path: string
-  readonly listName: string
-}
+type ListPlace = ReturnType<typeof placeOf>
 
-export interface Schedule extends ListPlace, Shares {
-  readonly name: string
-  readonly line: number
-  readonly list: string
-  readonly cron: Cron
-  readonly zone: string
-  /** Maximum age of a reused answer; null if the configured default applies. */
-  readonly maxAgeMs: number | null
-  readonly budget: number | null
-  readonly priority: number | null
-  readonly missed: (typeof missedRules)[number]
-  readonly overlap: (typeof overlapRules)[number]
-  readonly on: boolean
-  readonly cadence: Cadence
-  readonly reading: Agreed
-}
+export type Schedule = NonNullable<ReturnType<typeof readLine>['schedule']>
 
 export interface RefusedLine {
   readonly line: number
@@ -147,13 +129,15 @@ function readLine(line: Line, { zone, lookUpList }: Surroundings) {
       expected: 'a time zone like Europe/Berlin or UTC',
       usual: zone,
     }),
+    /** Maximum age of a reused answer; null if the configured default applies. */
     maxAgeMs: optional('max_age', readDuration, 'a duration like 12h, 90m or 0, at most 36500d'),
     budget: optional('budget', wholeFrom(1), 'credits: a whole number of at least 1'),
     priority: optional('priority', wholeFrom(1, 9), 'a priority from 1 to 9'),
     missed: cell('missed', wordCell(missedRules)),
     overlap: cell('overlap', wordCell(overlapRules)),
     on: cell('on', { read: readSwitch, expected: '"yes" or "no"', usual: false }),
-    cadence: cell('cadence', cadenceCell),
+    /** Longest interval of an adaptive cadence; 1 if every query is bought every night. */
+    longestDays: cell('cadence', cadenceCell),
     ...cell('share', shareCell),
   }
   return {
@@ -279,22 +263,17 @@ export function sharesPhrase(shares: readonly TaggedShare[]): string {
 
 export const usualLongestDays = 14
 
-/** Buying interval of a list's queries: every night, or an interval that depends on the history of each query. */
-type Cadence =
-  | { readonly kind: 'daily' }
-  | { readonly kind: 'adaptive'; readonly longestDays: number }
-
-const cadenceCell: ColumnReading<Cadence> = {
+const cadenceCell: ColumnReading<number> = {
   read: readCadence,
   expected: '"daily", or "adaptive" with an interval from 2d to 365d, like "adaptive 14d"',
-  usual: { kind: 'daily' },
+  usual: 1,
 }
 
-function readCadence(text: string): Cadence | null {
-  if (/^(?:daily)?$/i.test(text)) return { kind: 'daily' }
+function readCadence(text: string): number | null {
+  if (/^(?:daily)?$/i.test(text)) return 1
   const found = /^adaptive(?:\s+(\d{1,3})d)?$/i.exec(text)
   const longestDays = found === null ? 0 : Number(found[1] ?? usualLongestDays)
-  return longestDays >= 2 && longestDays <= 365 ? { kind: 'adaptive', longestDays } : null
+  return longestDays >= 2 && longestDays <= 365 ? longestDays : null
 }
 
 export const schedulesFile = resolve(workplace, 'inputs', 'config', 'schedules.csv')
@@ -348,7 +327,7 @@ function takenName({ path, listName: name }: ListPlace, source: string): string 
 }
 
 /** List paths are relative to the project folder, because schedulers may run in any directory. */
-export function placeOf(list: string): ListPlace {
+export function placeOf(list: string) {
   const path = resolve(workplace, list)
   return { path, listName: nameOfList(path) }
 }

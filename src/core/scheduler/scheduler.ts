@@ -76,7 +76,8 @@ export class Scheduler {
     const { db, supplier, config } = this.#mill
     const { report, afterRuns = closeAndJudge, chooseQueries } = this.#options
     const schedules = await this.#load()
-    const queue = () => this.#slices()
+    const queue = () =>
+      (this.#queue ??= openPart(this.#mill, { name: 'nightly', max: 3 }, openQueue))
     const context = { db, supplier, maxAgeMs: config.maxAgeMs, queue, report, chooseQueries }
     await tick(context, schedules)
     await afterRuns(this.#mill, report)
@@ -103,11 +104,6 @@ export class Scheduler {
     if (this.#said.has(line)) return
     this.#said.add(line)
     this.#options.report(line)
-  }
-
-  #slices(): Promise<SliceQueue> {
-    this.#queue ??= openPart(this.#mill, { name: 'nightly', max: 3 }, openQueue)
-    return this.#queue
   }
 
   async #closeQueue(): Promise<void> {

@@ -3,7 +3,7 @@
 import { count } from '../../base/cli/text.ts'
 import { clock } from '../../base/database/clock.ts'
 import type { Database, Transaction } from '../../base/database/database.ts'
-import { type Insertable, type Selectable, sql } from '../../base/database/kysely.ts'
+import { type Selectable, sql } from '../../base/database/kysely.ts'
 import type { DB } from '../../base/database/schema.ts'
 import { MillError, Misuse, unhandled, Unreachable } from '../../base/errors.ts'
 import { type Due, dueBetween, readCron } from '../../base/time/cron.ts'
@@ -28,7 +28,7 @@ export type ChooseQueries = (
   },
 ) => Promise<void>
 
-export interface SchedulerContext {
+interface SchedulerContext {
   readonly db: Database
   readonly supplier: Supplier
   /** Maximum age of a reused answer, for schedules that specify no maximum age. */
@@ -74,8 +74,7 @@ async function storeSchedules(context: SchedulerContext, { schedules, names }: S
       await closeOld(context, was, { now, what: same ? 'turned off' : 'changed' })
     }
     const goesOn = was !== undefined && same && (was.enabled || !schedule.on)
-    await saveWatch(context.db, {
-      name: schedule.name,
+    const kept = {
       list: schedule.listName,
       cron: schedule.cron.pattern,
       zone: schedule.zone,
@@ -84,10 +83,22 @@ async function storeSchedules(context: SchedulerContext, { schedules, names }: S
       enabled: schedule.on,
       max_age_ms: schedule.maxAgeMs,
       budget: schedule.budget,
-      adaptive_days: schedule.cadence.kind === 'adaptive' ? schedule.cadence.longestDays : null,
+      adaptive_days: schedule.longestDays > 1 ? schedule.longestDays : null,
       ...{ priority: schedule.priority, part: schedule.part },
       known_until: goesOn ? was.known_until : now,
-    })
+      seen_at: clock,
+    }
+    await context.db
+      .insertInto('schedules')
+      .values({ name: schedule.name, ...kept })
+      .onConflict((conflict) =>
+        conflict.column('name').doUpdateSet(({ fn }) => ({
+          ...kept,
+          // The time never decreases.
+          known_until: fn<Date>('greatest', ['schedules.known_until', 'excluded.known_until']),
+        })),
+      )
+      .execute()
   }
   // A line without a readable name may belong to any schedule, so no schedule is treated as removed.
   if (names.includes('')) return
@@ -220,7 +231,7 @@ function planPhrase({ queued, reused, notAsked, dropped, rejected, shares }: Lis
 
 /** Plans a run from the list's current file or, if the file is missing or broken, from its last successful read. */
 async function planNight(context: SchedulerContext, schedule: Schedule, step: RunStep) {
-  const { path, list: shown, listName, cadence } = schedule
+  const { path, list: shown, listName, longestDays } = schedule
   const { night, outcome, into } = step
   const joins = into === null ? null : `joined run ${into.run} of ${into.date}`
   const plan = (from: ListOrder['from'], note: string | null) =>
@@ -237,14 +248,13 @@ async function planNight(context: SchedulerContext, schedule: Schedule, step: Ru
       runDate: night.date,
       budget: schedule.budget,
       maxAgeMs: schedule.maxAgeMs ?? context.maxAgeMs,
-      adaptive: context.chooseQueries !== undefined && cadence.kind === 'adaptive',
+      adaptive: context.chooseQueries !== undefined && longestDays > 1,
       part: schedule.part,
       shares: schedule.shares,
       into: into?.run ?? null,
       record: (trx, run) => takeNight(trx, night, { schedule: schedule.name, outcome, run, note }),
     })
-  if (cadence.kind === 'adaptive') {
-    const { longestDays } = cadence
+  if (longestDays > 1) {
     await context.chooseQueries?.(context, { listName, runDate: night.date, longestDays })
   }
   try {
@@ -360,24 +370,6 @@ async function noteRun(db: Database, run: number, note: string): Promise<void> {
       ]),
     }))
     .where('run_id', '=', run)
-    .execute()
-}
-
-/** Stores a schedule as currently defined in the file. `known_until` never decreases. */
-async function saveWatch(
-  db: Database,
-  { name, ...watch }: Omit<Insertable<DB['schedules']>, 'seen_at'>,
-): Promise<void> {
-  const kept = { ...watch, seen_at: clock }
-  await db
-    .insertInto('schedules')
-    .values({ name, ...kept })
-    .onConflict((conflict) =>
-      conflict.column('name').doUpdateSet(({ fn }) => ({
-        ...kept,
-        known_until: fn<Date>('greatest', ['schedules.known_until', 'excluded.known_until']),
-      })),
-    )
     .execute()
 }
 

@@ -15,7 +15,6 @@ import type { Worker } from './worker.ts'
 export interface WorkFlags {
   readonly drain?: true
   readonly concurrency?: string
-  readonly json?: true
 }
 
 interface Watched {

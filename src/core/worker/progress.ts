@@ -2,7 +2,7 @@
 
 import { count, formatNumber, spanText } from '../../base/cli/text.ts'
 import type { Mill } from '../mill.ts'
-import { type AccountStatus, endedLastMinute, readAccount } from '../runs/status.ts'
+import { endedLastMinute } from '../runs/status.ts'
 import { countOpenTasks } from '../runs/waits.ts'
 import type { Worker } from './worker.ts'
 
@@ -23,7 +23,6 @@ interface Seen {
   readonly done: number
   /** Number of calls that ended in the last minute, for all workers. */
   readonly ended: number
-  readonly account: AccountStatus | null
 }
 
 /** Reports progress. Other messages are printed through `report`, so that lines do not mix. */
@@ -73,14 +72,13 @@ export class Reporter {
   }
 
   async #look({ tally }: Worker): Promise<void> {
-    const { db, supplier } = this.#mill
+    const { db } = this.#mill
     const began = performance.now()
     this.#looking = true
     try {
       const done = tally.done
       const left = await countOpenTasks(db)
-      const account = await readAccount(db, { name: supplier.account, kind: supplier.origin })
-      this.#seen = { left, done, ended: await endedLastMinute(db), account }
+      this.#seen = { left, done, ended: await endedLastMinute(db) }
     } catch {
       // An unreachable database is reported elsewhere, so the line keeps showing the last known state.
     }
@@ -92,8 +90,7 @@ export class Reporter {
 
 export type WorkProgress = ReturnType<typeof progressOf>
 
-function progressOf(worker: Worker, seen: Seen | null) {
-  const { tally, dispatch } = worker
+function progressOf({ tally, dispatch }: Worker, seen: Seen | null) {
   const { done } = tally
   return {
     done,
@@ -103,58 +100,23 @@ function progressOf(worker: Worker, seen: Seen | null) {
     perSecond: Math.max(tally.pace, (seen?.ended ?? 0) / 60),
     flying: dispatch.flying,
     remaining: tally.remaining,
-    spendable: spendableOf(worker, seen?.account ?? nothingSpent),
-    /** Average cost of an answer, or null before the first answer. */
-    price: tally.meanPrice,
     still: dispatch.stopped?.detail ?? null,
   }
 }
 
-const nothingSpent = { floor: null, uncertain: 0, day_spent: 0, month_spent: 0 }
-
-/** Returns the credits left to spend and the limit that applies, or null if the balance is unknown. */
-function spendableOf(
-  { tally: { remaining }, spender }: Worker,
-  { floor, uncertain, day_spent, month_spent }: Pick<AccountStatus, keyof typeof nothingSpent>,
-) {
-  if (remaining === null) return null
-  const above = remaining - Math.max(spender.floor, floor ?? 0) - uncertain
-  const day = (spender.dailyBudget ?? Infinity) - day_spent
-  const month = (spender.monthlyBudget ?? Infinity) - month_spent
-  const credits = Math.min(above, day, month)
-  if (credits === above) return { credits, end: 'credit floor reached' }
-  return { credits, end: credits === day ? 'daily budget used up' : 'monthly budget used up' }
-}
-
-/** Formats one line: tasks done and left, rate, remaining time, and when credits run out. */
+/** Formats one line: tasks done and left, rate, remaining time, and credits left. */
 export function describeProgress(standing: WorkProgress): string {
   const { done, left, perSecond, flying, remaining, still } = standing
   return [
-    left === null
-      ? `${formatNumber(done)} done`
-      : `${formatNumber(done)} done, ${formatNumber(left)} left`,
+    `${formatNumber(done)} done${left === null ? '' : `, ${formatNumber(left)} left`}`,
     ...(perSecond > 0 ? [`${rounded(perSecond)}/s`] : []),
-    ...(still === null ? toGo(standing) : []),
+    ...(still === null && left !== null && left > 0 && perSecond > 0
+      ? [`${spanText(left / perSecond)} to go`]
+      : []),
     ...(flying === 0 ? [] : [`${flying} in flight`]),
     ...(remaining === null ? [] : [`${count(remaining, 'credit')} left`]),
     ...(still === null ? [] : [`stopped: ${still}`]),
   ].join(' · ')
-}
-
-/** Describes the remaining work until everything is done or credits run out, whichever comes first. */
-function toGo({ left, perSecond, spendable, price }: WorkProgress): string[] {
-  if (left === null || left === 0) return []
-  const lasting = (tasks: number) => (perSecond > 0 ? spanText(tasks / perSecond) : null)
-  const reach =
-    spendable === null || price === null || price === 0 ? null : spendable.credits / price
-  if (spendable !== null && reach !== null && reach < left) {
-    const answers = Math.max(0, Math.floor(reach))
-    const time = lasting(answers)
-    const when = time === null ? '' : `, in ${time}`
-    return [`${spendable.end} after ${count(answers, 'more answer')}${when}`]
-  }
-  const time = lasting(left)
-  return time === null ? [] : [`${time} to go`]
 }
 
 function rounded(perSecond: number): string {

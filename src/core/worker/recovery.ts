@@ -62,15 +62,12 @@ async function readEntries({ db }: Mill, { replies }: LogContent) {
     const news = row.outcome === null || (row.outcome === 'unknown' && verdict.kind === 'answered')
     if (!news) continue
     const task = { id: row.task_id, queryId: row.query_id }
-    const entry = withoutKey(entryOf({ task, call, reply, verdict }, provenance))
-    entries.set(row.account_id, [...(entries.get(row.account_id) ?? []), entry])
+    const entry = entryOf({ task, call, reply, verdict }, provenance)
+    // A rejection of the key is ignored, because a new key may be in use. The first call shows whether the new key works.
+    const signal = entry.signal === 'key_refused' ? null : entry.signal
+    entries.set(row.account_id, [...(entries.get(row.account_id) ?? []), { ...entry, signal }])
   }
   return { entries, strangers }
-}
-
-/** Ignores a rejection of the key, because a new key may be in use. The first call shows whether the new key works. */
-function withoutKey(entry: Entry): Entry {
-  return entry.signal === 'key_refused' ? { ...entry, signal: null } : entry
 }
 
 /** Writes the entries as a batch, like new answers, or one at a time if the batch is rejected. */

@@ -138,7 +138,6 @@ export class Tally {
   readonly #flaws: Record<Flaw, number> = { unreadable: 0, paid_refusal: 0, other_query: 0 }
   #used = 0
   #progress = performance.now()
-  #charged = 0
   #ends = [{ at: performance.now(), done: 0 }]
   /** Durations of paid requests, in microseconds. */
   readonly #latencies = createHistogram()
@@ -153,7 +152,6 @@ export class Tally {
     if (kind === 'unsent') return
     this.calls += 1
     this.#used += creditsUsed ?? 0
-    if (creditsUsed !== null) this.#charged += 1
     if (creditsRemaining !== null) this.remaining = creditsRemaining
     const flaw = answer === null ? null : flawOf(answer.parseError)
     if (flaw !== null) this.#flaws[flaw] += 1
@@ -185,10 +183,6 @@ export class Tally {
     const [oldest] = this.#ends
     if (oldest === undefined || now - oldest.at < shortestMs) return 0
     return ((this.done - oldest.done) * 1000) / (now - oldest.at)
-  }
-
-  get meanPrice(): number | null {
-    return this.#charged === 0 ? null : this.#used / this.#charged
   }
 
   /** Milliseconds since a task last ended. */

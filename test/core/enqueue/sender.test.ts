@@ -1,6 +1,6 @@
 import { setImmediate } from 'node:timers/promises'
 import { describe, expect, test } from 'vitest'
-import { queryIdBytes, queryKey } from '../../../src/base/query.ts'
+import { idBytes, queryKey } from '../../../src/base/query.ts'
 import { createSender } from '../../../src/core/enqueue/stage.ts'
 import type { ListedQuery } from '../../../src/core/lists/rows.ts'
 
@@ -39,7 +39,7 @@ function queries(count: number, q = 'shoes'): ListedQuery[] {
   }
   return Array.from({ length: count }, (_, line) => ({
     line,
-    id: queryIdBytes(key),
+    id: idBytes('query', key),
     key,
     query,
     ...about,

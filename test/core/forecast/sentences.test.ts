@@ -24,8 +24,8 @@ function forecast(
   return {
     now: new Date('2026-11-22T20:00Z'),
     until: new Date('2026-11-29T20:00Z'),
-    ...{ balance: 1539, observedAt: new Date('2026-11-22T19:58Z'), floor: 100, perMinute: 60 },
-    ...{ isShorter: false, schedules: 1, unpriced: [], renewal: null },
+    ...{ balance: 1539, observed_at: new Date('2026-11-22T19:58Z'), floor: 100 },
+    ...{ calls_per_minute: 60, isShorter: false, schedules: 1, without_figure: [], renewal: null },
     outcome: { kind: 'known', steps },
     ...more,
   }
@@ -77,8 +77,8 @@ describe('the forecast in words', () => {
 
   test('says how many credits to add by when, and which schedule has no forecast', () => {
     const short = { ...night, bought: 400, credits: 400, cut: 'floor', sure: false } as const
-    const unpriced = [{ schedule: 'news', reason: 'the list news has never been read' }]
-    expect(words(forecast([short], { unpriced })).slice(2)).toEqual([
+    const news = { schedule: 'news', reason: 'the list news has never been read' }
+    expect(words(forecast([short], { without_figure: [news] })).slice(2)).toEqual([
       'to buy everything, add 500 credits by 2026-11-23 02:00',
       'news has no forecast: the list news has never been read',
     ])

@@ -64,8 +64,9 @@ function forecastOf(
     ...{ credits: 1, worst: 1, after: 499, cut: null, sure: true, floorAt: null },
   }
   return {
-    ...{ now: new Date(0), until: new Date(7 * 86_400_000), balance: 500, observedAt: null },
-    ...{ floor: 100, perMinute: 60, isShorter: false, schedules: 0, unpriced: [], renewal: null },
+    ...{ now: new Date(0), until: new Date(7 * 86_400_000), balance: 500, observed_at: null },
+    ...{ floor: 100, calls_per_minute: 60, isShorter: false, schedules: 0 },
+    ...{ without_figure: [], renewal: null },
     outcome: { kind: 'known', steps: steps.map((one) => ({ ...step, ...one })) },
     ...more,
   }

@@ -253,13 +253,13 @@ describe('a query with a maximum age', () => {
     await night(1)
     const { states } = await night(2)
     expect(states).toEqual({ 'red shoes': 'reused', 'blue shoes': 'not_asked' })
-    expect(table.told.at(-1)).toContain('1 query has an interval (every)')
+    expect(table.told.at(-1)).toContain('1 query has an "every" interval')
   })
 })
 
 describe('a list with an adaptive schedule', () => {
   const adaptive = {
-    cadence: { kind: 'adaptive', longestDays: 14 },
+    longestDays: 14,
   } as const
 
   async function decided(q: string, dueOn: string, byChance = false) {

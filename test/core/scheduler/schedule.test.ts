@@ -94,12 +94,12 @@ describe('a line of the schedule file', () => {
   )
 
   test.each([
-    ['', { kind: 'daily' }],
-    ['daily', { kind: 'daily' }],
-    ['adaptive', { kind: 'adaptive', longestDays: 14 }],
-    ['Adaptive 30d', { kind: 'adaptive', longestDays: 30 }],
-  ])('with the cadence %j skips queries accordingly', (cadence, expected) => {
-    expect(read({ cadence }).schedules).toMatchObject([{ cadence: expected }])
+    ['', 1],
+    ['daily', 1],
+    ['adaptive', 14],
+    ['Adaptive 30d', 30],
+  ])('with the cadence %j buys each query at least every %i days', (cadence, expected) => {
+    expect(read({ cadence }).schedules).toMatchObject([{ longestDays: expected }])
   })
 
   test('with several errors is rejected with all of them', () => {

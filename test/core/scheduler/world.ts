@@ -25,7 +25,7 @@ export function scheduleOf(changes: Partial<Schedule> & { pattern?: string } = {
     missed: 'latest',
     overlap: 'skip',
     on: true,
-    cadence: { kind: 'daily' },
+    longestDays: 1,
     part: null,
     shares: [],
     reading: {},

@@ -36,7 +36,7 @@ async function live(histories: readonly QueryHistory[], nights: number) {
   const schedule = scheduleOf({
     name: 'words',
     list: table.file,
-    cadence: { kind: 'adaptive', longestDays: longest },
+    longestDays: longest,
   })
   writeFileSync(table.file, ['query', ...histories.map(({ id }) => id), ''].join('\n'))
   await table.tickAt(`${dateOf(firstDay - 1)}T12:00:00Z`, schedule)
