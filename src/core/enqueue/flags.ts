@@ -26,7 +26,7 @@ export interface EnqueueFlags extends ReadingFlags {
   readonly json?: boolean
 }
 
-/** Lists that have passed all checks that do not need the database. */
+/** Lists that passed every check that needs no database. */
 export type Intake = Awaited<ReturnType<typeof openIntake>>
 
 interface IntakeOptions {

@@ -11,7 +11,7 @@ export type Forecast =
   | {
       readonly kind: 'unknown'
       readonly missing: 'balance' | 'prices'
-      /** Cost of the next 24 hours without limits, if the prices are known. */
+      /** Cost of the next 24 hours, ignoring all limits, if the prices are known. */
       readonly day?: { readonly credits: number; readonly worst: number }
     }
 
@@ -72,7 +72,7 @@ function walk(input: ForecastInput, balance: number, price: PriceKind): readonly
   return spending.steps
 }
 
-/** Order of simultaneous events: renewals first, then nights by priority. */
+/** Orders simultaneous events: renewals first, then nights by priority. */
 function urgencyOf(event: { readonly kind: string; readonly priority?: number }): number {
   return event.kind === 'renewal' ? 0 : (event.priority ?? priorities.usual)
 }
@@ -125,7 +125,7 @@ export interface ComingNight {
   readonly keepsOld: boolean
   /** Priority, from 1 (bought first) to 9 (bought last). The default is 5. */
   readonly priority?: number
-  /** The list's share of a night's credits when credits are short. Absent or null if no list has a share. */
+  /** Share of a night's credits for the list if credits run short. Absent or null if no list has a share. */
   readonly part?: number | null
 }
 
@@ -143,7 +143,7 @@ export interface ForecastInput {
   readonly monthlyBudget: number | null
   readonly monthOf: (at: number) => string
   readonly spentThisMonth: number
-  /** Monthly budgets of lists, with the credits used in the known months. */
+  /** Budget and used credits of each list, by month. */
   readonly lists: Awaited<ReturnType<typeof readAllListBudgets>>
   readonly open: readonly OpenWork[]
   readonly groups: readonly QueryGroup[]
@@ -184,7 +184,7 @@ interface Leftover {
   readonly budget: number | null
   readonly portions: ReadonlyMap<string, number>
   readonly month: string
-  /** Day or month that must end before buying resumes, because its budget is spent; null if tasks wait for credits. */
+  /** Day or month whose budget is used up; buying resumes when it ends. Null if tasks wait for credits. */
   readonly waits: string | null
 }
 
@@ -228,7 +228,7 @@ class Spending {
     this.#buy(about, rest, part)
   }
 
-  /** Sets the balance to the credits that the plan provides. Leftover tasks are bought first. */
+  /** Sets the balance to the plan's credits. Leftover tasks are bought first. */
   renew(at: number, balance: number): void {
     this.#balance = balance
     const none = { asked: 0, fresh: 0, bought: 0, credits: 0, cut: null, floorAt: null }
@@ -276,7 +276,7 @@ class Spending {
       floorAt: cut === 'floor' ? about.at + minutes * 60_000 : null,
     }
     this.steps.push(step)
-    // Tasks beyond the budget of their run or list end as unaffordable. Tasks beyond any other limit wait.
+    // Tasks that exceed the budget of their run or list end as unaffordable. Tasks that exceed any other limit wait.
     if (cut === null || cut === 'budget' || cut === 'list') return
     const left = budget === null ? null : budget - credits
     const waits = cut === 'day' ? dayOf(about.at) : cut === 'month' ? monthOf(about.at) : null
@@ -313,12 +313,12 @@ function knownGroup(group: QueryGroup) {
     answeredAt: group.answeredAt,
     /** Number of the day for which the queries were last bought. */
     answeredDay: numberOf(group.answeredOn),
-    /** Number of the day on which the queries are next due, for each list with a cadence. */
+    /** Number of the next day on which the queries are due, for each list with a cadence. */
     dueDays: new Map(group.wishes?.map((interval) => [interval.list, dueDayOf(group, interval)])),
   }
 }
 
-/** Returns the queries in a night's list that must be bought, and marks them as answered if credits suffice. */
+/** Counts the queries in a night's list that must be bought; marks them as answered if `bought` is true. */
 function askNight(groups: readonly KnownGroup[], night: ComingNight, bought: boolean) {
   const portions = new Map<string, number>()
   let fresh = 0

@@ -53,7 +53,7 @@ function mayEnd(eb: ExpressionBuilder<DB, 'runs'>) {
   ])
 }
 
-/** Counts the open tasks that `cancelRun` would end, or returns null if it would not end this run. */
+/** Counts the open tasks that `cancelRun` would end, or returns null if the run cannot be cancelled. */
 export async function readOpenTasks(db: Database, run: number): Promise<number | null> {
   const found = await db
     .selectFrom('runs')
@@ -119,7 +119,7 @@ export async function insisting<T>(change: () => Promise<T>): Promise<T> {
   }
 }
 
-/** Lifts an account's stops. The next call is sent alone to learn the balance. Rejected keys may be tried again. */
+/** Lifts an account's stops, and allows rejected keys again. The next call is sent alone to determine the balance. */
 export async function liftStops(
   db: Database,
   account: number,

@@ -11,8 +11,15 @@ import { late, within } from '../../base/waiting.ts'
 /** Job storage: a pool with BullMQ's schema as its search path, or a Redis URL. */
 export type QueueStore = { readonly pool: Pool } | { readonly redisUrl: string }
 
-/** One of the two backends. Other code does not depend on the backend in use. */
-export type Backend = Awaited<ReturnType<typeof openBackend>>
+/** Common interface of both backends. Other code does not depend on the backend in use. */
+interface Backend {
+  readonly name: 'postgres' | 'redis'
+  queue<Data>(name: string): Queue<Data>
+  worker<Data>(name: string, work: (data: Data) => Promise<void>, concurrency: number): Worker<Data>
+  /** Undoes delays set by a worker with a fast clock. */
+  undoLeaps(): Promise<void>
+  close(): Promise<void>
+}
 
 // A dead worker is detected within the lock duration plus two check intervals. The lock can be short, because the
 // database decides what to buy, so delivering a slice twice is harmless. The limit on a job's stalls is very high,
@@ -28,13 +35,12 @@ const patience = {
 const leap = { lockMs: patience.lockDuration, graceMs: patience.lockDuration / 2 + 500 } as const
 
 /** Opens the backend. `id` separates the queues of several databases that share one Redis server. */
-export async function openBackend(store: QueueStore, id: string) {
+export async function openBackend(store: QueueStore, id: string): Promise<Backend> {
   if ('pool' in store) {
     const { pool } = store
     return {
-      name: 'postgres' as const,
+      name: 'postgres',
       ...clientsOf({ connection: pool }, onPostgres),
-      /** Undoes delays set by a worker with a fast clock. */
       undoLeaps: () => undoLeaps(openDatabase(pool), leap),
       close: async () => undefined,
     }
@@ -42,7 +48,7 @@ export async function openBackend(store: QueueStore, id: string) {
   const connection = await openRedis(store.redisUrl)
   // The braces keep all keys for a queue in one slot of a Redis cluster.
   return {
-    name: 'redis' as const,
+    name: 'redis',
     ...clientsOf({ connection, prefix: `{querymill-${id}}` }),
     // Redis uses its own clock, so there are no timestamps to repair.
     undoLeaps: async () => undefined,
@@ -53,7 +59,7 @@ export async function openBackend(store: QueueStore, id: string) {
 // BullMQ's classes are generic over the backend, with Redis as the default. Both backends have the methods used here.
 const onPostgres = createPostgresBackend as never
 
-function clientsOf(shared: QueueOptions, backend?: never) {
+function clientsOf(shared: QueueOptions, backend?: never): Pick<Backend, 'queue' | 'worker'> {
   return {
     queue: <Data>(name: string) => listen(new Queue<Data>(name, shared, backend)),
     worker: <Data>(name: string, work: (data: Data) => Promise<void>, concurrency: number) => {
