@@ -2,11 +2,13 @@
 // Behaviour of BullMQ that querymill depends on, so that an upgrade that changes it is noticed.
 import type { Queue, Worker } from 'bullmq'
 import { afterEach, describe, expect, test, vi } from 'vitest'
-import { type Backend, openBackend } from '../../src/core/queue/bullmq.ts'
+import { openBackend } from '../../src/core/queue/bullmq.ts'
 import { openPool } from '../../src/base/database/database.ts'
 import { freshUrl } from '../support/database.ts'
 import { backends, type TestBackend } from '../support/redis.ts'
 import { patienceMs } from '../support/patience.ts'
+
+type Backend = Awaited<ReturnType<typeof openBackend>>
 
 interface Note {
   readonly text: string
