@@ -1,6 +1,6 @@
 -- Ids derived from content
 -- An id is the first 16 bytes of a SHA-256 hash. The hash is computed from the row's kind and
--- values, separated by U+001F.
+-- values, separated by U+001F. A page's first four bytes are from the hash of its url_key.
 
 -- check: the id of each query is derived from its key
 -- The primary key makes the ids unique, so the keys are unique too.

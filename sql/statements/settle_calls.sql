@@ -372,7 +372,7 @@ inserted_stops as (
   on conflict (account_id, reason) where cleared_at is null
   do update set until = excluded.until, detail = excluded.detail
 ),
--- The API has answered a call made with this key, so the stop ends.
+-- The API has answered a call made with this key, so the stop is cleared.
 cleared_stops as (
   update stops
   set cleared_at = clock_timestamp(), cleared_by = 'key'

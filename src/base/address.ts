@@ -129,7 +129,7 @@ export function isDomain(text: string): boolean {
 
 const siteShape = /^(\*\.)?([^/?#]*)(.*)$/s
 
-/** Normalizes a site: a lower-case domain without www, optionally with `*.` for its subdomains and with a folder. */
+/** Normalizes a site to a lower-case domain without www. The site may start with `*.` or end with a folder. */
 export function siteName(typed: string): string {
   const [, wide = '', host = '', path = ''] = siteShape.exec(typed.trim()) ?? []
   const domain = asciiHost(host.trim()).toLowerCase()

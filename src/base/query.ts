@@ -63,7 +63,7 @@ export function queryId(key: QueryKey): string {
 
 /**
  * Computes the sha256 of a dictionary row's kind and parts, joined by the unit separator. The first 16 bytes are the
- * row's id, as a uuid. All hosts compute the same id without a round trip.
+ * row's id (see `pageIdBytes` for pages). All hosts compute the same id without a round trip.
  */
 export function contentId(kind: string, ...parts: readonly string[]): string {
   const hex = hash('sha256', join(kind, parts), 'hex')
@@ -75,7 +75,7 @@ export function idBytes(kind: string, ...parts: readonly string[]): string {
   return hash('sha256', join(kind, parts), 'binary').slice(0, 16)
 }
 
-/** Returns a page's id as bytes. The first four bytes are the same for all spellings of the page's address. */
+/** Returns a page's id as bytes. The first four, from the key, are the same for all spellings of an address. */
 export function pageIdBytes(url: string, key: string): string {
   return idBytes('page', key).slice(0, 4) + idBytes('page', url).slice(4)
 }

@@ -16,4 +16,4 @@ language sql immutable strict parallel safe as $$
     )), nfc)
   end
 $$;
-comment on function analysis.canonical(text) is 'Text in the normalized form of queries: composed characters, no format characters, single spaces.';
+comment on function analysis.canonical(text) is 'Text, normalized in the same way as queries: composed characters, no format characters, single spaces.';

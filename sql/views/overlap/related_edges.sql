@@ -31,7 +31,7 @@ from (
 left join (select q, count(*) as related_queries from queries group by q) as targets on targets.q = edges.related
 left join queries as sources on sources.id = edges.query_id;
 comment on view analysis.related_edges is 'Edges from a query to each related search in its answers, with the days on which the related search was seen.';
-comment on column analysis.related_edges.related is 'Text of the related search, in the normalized form of queries.';
+comment on column analysis.related_edges.related is 'Text of the related search, normalized in the same way as queries.';
 comment on column analysis.related_edges.related_queries is 'Number of our queries with this text, for any language, place or device; null if no query has this text.';
 comment on column analysis.related_edges.ordinal is 'Index of the related search in the last answer that shows it, starting at 1.';
 comment on column analysis.related_edges.first_seen is 'First day on which the related search was seen.';

@@ -29,7 +29,7 @@ from (
 join analysis.latest_weights as weights on weights.query_id = named.query_id
 group by named.text;
 comment on view analysis.untracked_related is 'Related searches that are not queries yet, from the newest answers to the queries in the current lists.';
-comment on column analysis.untracked_related.q is 'Text of the related search, in the normalized form of queries.';
+comment on column analysis.untracked_related.q is 'Text of the related search, normalized in the same way as queries.';
 comment on column analysis.untracked_related.sources is 'Number of queries whose newest answer suggests the text.';
 comment on column analysis.untracked_related.weight is 'Total weight, in the current lists, of the queries counted in sources.';
 comment on column analysis.untracked_related.example is 'Text of a query whose newest answer suggests the related search.';

@@ -125,7 +125,7 @@ describe('an archive', () => {
           .replaceAll('two.csv', 'one.csv'),
         'latin1',
       ),
-      'got one.csv twice',
+      'contains one.csv twice',
     ],
     [
       'with a path outside',
