@@ -216,7 +216,7 @@ describe('an OpenDocument spreadsheet', () => {
 
   test('with more equal rows than a list has, or no XML inside, is refused', async () => {
     const many = `${header}<table:table-row table:number-rows-repeated="9000000">${text('shoes')}</table:table-row>`
-    await expect(texts(odsOf({ Terms: many }))).rejects.toThrow('got 9000000 times')
+    await expect(texts(odsOf({ Terms: many }))).rejects.toThrow('got 9000000')
     await expect(texts(odsOf({ Terms: '<a>' }))).rejects.toThrow('an intact spreadsheet')
   })
 
