@@ -27,8 +27,7 @@ with held as (
   group by members.query_id
 )
 select
-  held.lists, held.wishes, count(*) as queries,
-  queries.num || '/' || coalesce(queries.device, '-') as class,
+  held.lists, held.wishes, queries.num, queries.device, count(*) as queries,
   extract(epoch from newest.answered_at)::float8 * 1000 as "answeredAt",
   bought.run_date as "answeredOn"
 from held

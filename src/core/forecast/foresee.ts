@@ -8,7 +8,7 @@ import { readRows } from '../../base/database/sql-file.ts'
 import { priorities } from '../../base/query.ts'
 import { type Due, dueBetween, nextAfter, readCron } from '../../base/time/cron.ts'
 import { dayMs, formatMinute, localDate } from '../../base/time/zone.ts'
-import { monthsOf, readAllListBudgets } from '../ledger/account.ts'
+import { costClass, monthsOf, readAllListBudgets } from '../ledger/account.ts'
 import { type Funds, readFunds, readOpenWork } from '../ledger/prices.ts'
 import type { Mill, Supplier } from '../mill.ts'
 import { databaseNow } from '../nights/nights.ts'
@@ -34,7 +34,7 @@ export async function readCreditForecast(
   { days }: { readonly days: number },
 ) {
   const { renewal, zone } = config
-  const { account, origin, api } = supplier
+  const { account, origin } = supplier
   const now = await databaseNow(db)
   const funds = await readFunds(db, { name: account, kind: origin })
   const coming = await readComing(db)
@@ -63,7 +63,7 @@ export async function readCreditForecast(
     spentThisMonth: spent.month,
     lists: await readAllListBudgets(db, today),
     open: await readOpenWork(db),
-    groups: await readRows<Required<QueryGroup>>(db, 'listed_groups', { origin, api }),
+    groups: await readGroups(db, supplier),
     nights,
     renewals: renewals.map(({ at, balance }) => ({ at: at.getTime(), balance })),
   })
@@ -77,6 +77,13 @@ export async function readCreditForecast(
     without_figure: await readUnpriced(db),
     renewal: renewals[0] ?? null,
   }
+}
+
+/** Reads the queries in all scheduled lists, as of each list's last read. */
+async function readGroups(db: Database, { origin, api }: Supplier): Promise<readonly QueryGroup[]> {
+  type Listed = Omit<QueryGroup, 'class'> & Parameters<typeof costClass>[0]
+  const groups = await readRows<Listed>(db, 'listed_groups', { origin, api })
+  return groups.map((group) => ({ ...group, class: costClass(group) }))
 }
 
 /**
