@@ -81,7 +81,7 @@ export async function readCreditForecast(
 
 /** Reads the queries in all scheduled lists, as of each list's last read. */
 async function readGroups(db: Database, { origin, api }: Supplier): Promise<readonly QueryGroup[]> {
-  type Listed = Omit<QueryGroup, 'class'> & Parameters<typeof costClass>[0]
+  type Listed = Required<Omit<QueryGroup, 'class'>> & Parameters<typeof costClass>[0]
   const groups = await readRows<Listed>(db, 'listed_groups', { origin, api })
   return groups.map((group) => ({ ...group, class: costClass(group) }))
 }
