@@ -10,6 +10,7 @@ with given as materialized (
     it,
     (it ->> 'account_id')::bigint as account,
     server_history() as history,
+    array(select id from accounts) as accounts,
     array(
       select peer.id
       from accounts peer
@@ -42,15 +43,14 @@ changed_tasks as (
   left join runs r on r.id = t.run_id
   where t.xmin::text is distinct from w.version
     or r.state <> 'open'
-    or exists (select from calls c where c.task_id = w.id and c.outcome is null)
     -- A scalar subquery looks up each call by key. A join would compare each task with every call in flight.
     or exists (
       select
-      from unnest(peers) as peer
+      from unnest(given.accounts) as buyer
       where (
-        select c.account_id = given.account or r.max_age_ms > 0
+        select c.task_id = t.id or c.account_id = given.account or r.max_age_ms > 0 and c.account_id = any(peers)
         from calls c
-        where c.account_id = peer and c.query_id = t.query_id and c.outcome is null
+        where c.account_id = buyer and c.query_id = t.query_id and c.outcome is null
       )
     )
     or not w.reused and r.max_age_ms > 0 and exists (

@@ -196,14 +196,13 @@ const listBudget = sql`
 // True if a call is in flight for task `t`, or for the same query if account `a` may reuse the answer,
 // or if a lost answer may still arrive.
 const isBusy = sql<boolean>`(
-  exists (select from calls c where c.task_id = t.id and c.outcome is null)
-  or exists (
+  exists (
     select
-    from unnest(peers.ids) as peer
+    from unnest(buyers.ids) as buyer
     where (
-      select c.account_id = a.id or r.max_age_ms > 0
+      select c.task_id = t.id or c.account_id = a.id or r.max_age_ms > 0 and c.account_id = any(buyers.peers)
       from calls c
-      where c.account_id = peer and c.query_id = t.query_id and c.outcome is null
+      where c.account_id = buyer and c.query_id = t.query_id and c.outcome is null
     )
   )
   or ${mayBeAnswered}
@@ -224,8 +223,8 @@ export async function readWaiting(db: Database, wanted: WaitingOrder) {
       waiting.*
     from accounts a
     cross join lateral (
-      select array_agg(peer.id) as ids from accounts peer where peer.kind = a.kind
-    ) peers
+      select array_agg(id) as ids, array_agg(id) filter (where kind = a.kind) as peers from accounts
+    ) buyers
     left join lateral (
       select
         t.id,
