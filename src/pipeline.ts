@@ -74,7 +74,7 @@ export interface Tools {
   }
   readonly batch: { add(entry: Entry): Promise<Outcome> }
   /** Keeps each reply in a file until it is in the database, so that a crash loses only calls in flight. */
-  readonly log: { append(call: CallName, reply: Reply): void }
+  readonly log: { append(call: CallName, reply: Reply): Promise<void> }
   readonly tally: { reply(verdict: Verdict): void; took(seconds: number): void }
   /** Accepts a rejection of the key only if no later call was answered. */
   readonly keyCheck: { begin(task: number): void; confirm(bought: Bought): Promise<Verdict> }
@@ -138,7 +138,7 @@ async function send(
   const held = brake.heldBack(term)
   if (held !== null) {
     const unsent: Reply = { kind: 'unsent', code: held, message: 'released before it was sent' }
-    log.append(name, unsent)
+    await log.append(name, unsent)
     return unsent
   }
   keyCheck.begin(id)
@@ -146,7 +146,7 @@ async function send(
   // The mark is the idempotency key. If a lost answer is requested again, an API with idempotency keys charges only
   // once.
   const reply = await api.call(query, name.mark)
-  log.append(name, reply)
+  await log.append(name, reply)
   onReply(reply)
   const seconds = (performance.now() - begun) / 1000
   options.onCall?.(seconds)

@@ -1,7 +1,7 @@
 -- Reads the open tasks of a slice in round :round. Returns no row if a later round has been queued.
 select s.priority,
   (
-    select coalesce(jsonb_agg(jsonb_build_object(
+    select coalesce(json_agg(json_build_object(
       'id', t.id,
       'query_id', t.query_id,
       'q', q.q,

@@ -81,7 +81,9 @@ export function pageIdBytes(url: string, key: string): string {
 }
 
 function join(kind: string, parts: readonly string[]): string {
-  return [kind, ...parts].join('\u001f')
+  let text = kind
+  for (const part of parts) text += `\u001f${part}`
+  return text
 }
 
 export function groupBy<Row, Name>(

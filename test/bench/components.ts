@@ -209,9 +209,9 @@ export async function measureLog(queries: number): Promise<Component> {
   const read = startMeter({})
   for (let first = 0; first < queries; first += perFlush) {
     const group = replies.slice(first, first + perFlush)
-    for (const [index, reply] of group.entries()) {
-      log.append({ id: first + index, mark: randomUUID() }, reply)
-    }
+    await Promise.all(
+      group.map((reply, index) => log.append({ id: first + index, mark: randomUUID() }, reply)),
+    )
     await pause(flushMs)
     log.settle(group.map((_, index) => first + index))
   }

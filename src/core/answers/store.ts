@@ -256,16 +256,20 @@ type RowOf<Columns> = {
     : never
 }
 
+/** Size of each array in the previous batch. The next batch starts with this size, so that few arrays must grow. */
+const usualBytes = new Map<string, number>()
+const fewBytes = 1024
+
 class Rows<Name extends TableName> {
   readonly #names: readonly string[]
   readonly #columns: readonly ArrayColumn<unknown>[]
 
   constructor(columns: readonly (readonly [string, Kind])[], bytes: number) {
     this.#names = columns.map(([name]) => name)
-    this.#columns = columns.map(([, kind]) =>
+    this.#columns = columns.map(([name, kind]) =>
       kind === 'bytea'
         ? new ArrayColumn(kinds.bytea, bytes)
-        : new ArrayColumn<unknown>(kinds[kind]),
+        : new ArrayColumn<unknown>(kinds[kind], usualBytes.get(name) ?? fewBytes),
     )
   }
 
@@ -277,7 +281,9 @@ class Rows<Name extends TableName> {
   toParameters(parameters: Record<string, Buffer>): void {
     for (const [place, name] of this.#names.entries()) {
       const column = this.#columns[place]
-      if (column !== undefined) parameters[name] = column.toParameter()
+      if (column === undefined) continue
+      usualBytes.set(name, Math.max(fewBytes, Math.ceil(column.size * 1.2)))
+      parameters[name] = column.toParameter()
     }
   }
 }

@@ -388,7 +388,8 @@ function isSpent(limit: Limit): boolean {
 /** Reserves credits in the run's budget and in the list's budget, which other runs may share. */
 function takeFrom(budgets: Map<number, RunBudgetUse>, run: number, bound: number): void {
   const key = budgets.get(run)?.list?.key
-  for (const [id, { list, ...use }] of budgets) {
+  for (const [id, use] of budgets) {
+    const { list } = use
     const shares = list !== null && list.key === key
     budgets.set(id, {
       ...use,
@@ -455,7 +456,7 @@ export function sortTasks(
       gone.push(want.task)
     } else {
       asked.add(task.query_id)
-      ready.push({ ...want, run: task.run_id })
+      ready.push({ run: task.run_id, ...want })
     }
   }
   ready.sort((a, b) => a.priority - b.priority)

@@ -46,7 +46,12 @@ export function entryOf(bought: BoughtReply, provenance: Provenance): Entry {
   const { creditsUsed, creditsRemaining, code, message } = verdict
   const ending = endingOf(verdict)
   return {
-    ...{ call, ending, creditsUsed, creditsRemaining, code, message },
+    call,
+    ending,
+    creditsUsed,
+    creditsRemaining,
+    code,
+    message,
     effect: effectOf(verdict, ending),
     signal: signalOf(verdict),
     httpStatus: reply.kind === 'unsent' ? null : reply.status,

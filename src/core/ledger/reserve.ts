@@ -114,7 +114,7 @@ export function decideAdmission(
 ) {
   const { books, budgets, sorted, rules } = inputs
   const requests = sorted.ready.map((task) => {
-    return { ...task, urgentElsewhere: urgent.get(task.priority) ?? 0 }
+    return { urgentElsewhere: urgent.get(task.priority) ?? 0, ...task }
   })
   const admission = admit(books.account, books.costs, { requests, budgets, rules })
   return { ...inputs, admission }

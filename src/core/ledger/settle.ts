@@ -102,13 +102,14 @@ export function changeOf(ended: readonly FinishedCall[], signals: readonly Signa
   return change
 }
 
+const noCosts = { ...noPeak, cheapest: Number.MAX_SAFE_INTEGER, tried: false }
+
 function sumCosts(ended: readonly FinishedCall[]): readonly ReportedCosts[] {
   const costs = new Map<string, ReportedCosts>()
   for (const { call, entry } of ended) {
     const { ending } = entry
     const price = ending.kind === 'settled' && ending.priced ? ending.used : null
-    const none = { ...noPeak, cheapest: Number.MAX_SAFE_INTEGER, tried: false }
-    const before = costs.get(call.class) ?? { class: call.class, ...none }
+    const before = costs.get(call.class) ?? { class: call.class, ...noCosts }
     const peak = price === null ? noPeak : { first: price, second: 0, count: 1 }
     costs.set(call.class, {
       ...{ ...before, ...higher(before, peak) },
@@ -421,7 +422,7 @@ export function judgeTasks(matched: readonly Matched[], patience: Patience): Map
   for (const { entry, call } of matched) {
     const { state, attempts, ambiguous, deaths } = changes.get(call.task_id) ?? call
     const change = nextTry({ state, attempts, ambiguous, deaths }, entry.effect, patience)
-    if (change !== null) changes.set(call.task_id, { ...change, version: call.version })
+    if (change !== null) changes.set(call.task_id, { version: call.version, ...change })
   }
   return changes
 }

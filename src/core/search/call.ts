@@ -62,7 +62,7 @@ export function openApi({ url, timeoutMs, lanes, ...given }: ApiOptions) {
       const cut = () => current.cut('TIMEOUT', `no complete response within ${timeoutMs} ms`)
       const due = performance.now() + timeoutMs
       const deadline = setTimeout(() => lookOnceMore(due, cut), timeoutMs)
-      const own = mark === null ? headers : { ...headers, 'idempotency-key': mark }
+      const own = mark === null ? headers : { 'idempotency-key': mark, ...headers }
       const authorization = `Bearer ${key.reveal()}`
       const path = searchPath(url, query)
       sockets.pool().dispatch({ method: 'GET', path, headers: { authorization, ...own } }, current)

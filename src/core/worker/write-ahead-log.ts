@@ -52,6 +52,11 @@ interface RecordHead extends Provenance {
   readonly reply: object
 }
 
+interface LogRecord {
+  readonly head: Omit<RecordHead, 'generation'>
+  readonly body: Buffer | null
+}
+
 interface LogOptions {
   readonly folder: string
   /** Prefix of the file names, because several databases may share the folder. */
@@ -73,6 +78,9 @@ export class WriteAheadLog {
   readonly #provenance: Provenance
   /** For each unsettled call, the segment that contains its reply. */
   readonly #holders = new Map<number, Segment>()
+  /** Replies of this event-loop turn, which are written together. */
+  readonly #arrived = new Map<number, readonly [CallName, Reply]>()
+  #writing: Promise<void> | null = null
   /** Replies to be written once the log has space again. */
   readonly #unwritten = new Map<number, readonly [CallName, Reply]>()
   #flushing: Promise<void> | null = null
@@ -94,29 +102,26 @@ export class WriteAheadLog {
     }
   }
 
-  /** Writes a reply. Replies survive a crash of this process and, after the next flush, a crash of the machine. */
-  append(call: CallName, reply: Reply): void {
+  /**
+   * Writes a reply, together with the other replies of the same event-loop turn. Once this promise resolves, the reply
+   * survives a crash of this process and, after the next flush, a crash of the machine.
+   */
+  append(call: CallName, reply: Reply): Promise<void> {
     this.settle([call.id])
-    const body = bodyOf(reply)
-    const segment = this.#writable(body?.length ?? 0)
-    const crc = body === null ? 0 : crc32(body)
-    const rest = { ...reply, body: undefined, partial: undefined }
-    try {
-      segment.append(
-        { ...this.#provenance, bytes: body?.length ?? null, crc, call, reply: rest },
-        body,
-      )
-    } catch {
-      this.#unwritten.set(call.id, [call, reply])
-      return
-    }
-    this.#holders.set(call.id, segment)
-    this.#flushing ??= this.#flush().finally(() => (this.#flushing = null))
+    this.#arrived.set(call.id, [call, reply])
+    this.#writing ??= new Promise((resolve) => {
+      setImmediate(() => {
+        this.#write()
+        resolve()
+      })
+    })
+    return this.#writing
   }
 
   /** Releases replies that are in the database. */
   settle(calls: readonly number[]): void {
     for (const call of calls) {
+      this.#arrived.delete(call)
       this.#unwritten.delete(call)
       this.#holders.get(call)?.release()
       this.#holders.delete(call)
@@ -126,7 +131,8 @@ export class WriteAheadLog {
   /** Heartbeat: updates the mtime so that other hosts leave the files alone. */
   touch(): void {
     for (const segment of this.#segments) segment.touch()
-    for (const [call, reply] of [...this.#unwritten.values()]) this.append(call, reply)
+    for (const [id, kept] of this.#unwritten) this.#arrived.set(id, kept)
+    this.#write()
   }
 
   /** Closes the log, and removes empty files. Returns the files that contain replies, with the calls in them. */
@@ -138,11 +144,47 @@ export class WriteAheadLog {
     return { files: left.map(({ file }) => file), calls: new Set(held.map(([call]) => call)) }
   }
 
+  /** Writes the replies that have arrived. Replies that do not fit on the disk are kept until they do. */
+  #write(): void {
+    this.#writing = null
+    const arrived = [...this.#arrived.values()]
+    this.#arrived.clear()
+    this.#writeTogether(arrived)
+    if (this.#segments.some(({ dirty }) => dirty))
+      this.#flushing ??= this.#flush().finally(() => (this.#flushing = null))
+  }
+
+  #writeTogether(replies: readonly (readonly [CallName, Reply])[]): void {
+    if (replies.length === 0) return
+    const records = replies.map((kept) => this.#recordOf(...kept))
+    const bytes = records.reduce((sum, { body }) => sum + usualHead + (body?.length ?? 0), 0)
+    const segment = this.#writable(bytes)
+    try {
+      segment.append(records)
+    } catch {
+      // A single reply may still fit.
+      if (replies.length > 1) for (const kept of replies) this.#writeTogether([kept])
+      else for (const [call, reply] of replies) this.#unwritten.set(call.id, [call, reply])
+      return
+    }
+    for (const [{ id }] of replies) {
+      this.#unwritten.delete(id)
+      this.#holders.set(id, segment)
+    }
+  }
+
+  #recordOf(call: CallName, reply: Reply): LogRecord {
+    const body = bodyOf(reply)
+    const crc = body === null ? 0 : crc32(body)
+    const bytes = body?.length ?? null
+    return { head: { bytes, crc, call, reply: withoutBody(reply), ...this.#provenance }, body }
+  }
+
   /** Returns the segment to write to. Switches segments if the current one is full and another is free. */
   #writable(bytes: number): Segment {
     const [current, other] = this.#segments
     if (current === undefined || other === undefined) throw new Error('expected two segments')
-    if (current.end + usualHead + bytes <= this.#bytes || !other.free) return current
+    if (current.end + bytes <= this.#bytes || !other.free) return current
     this.#segments.reverse()
     return other
   }
@@ -184,12 +226,14 @@ class Segment {
     return this.#pending === 0
   }
 
-  append(head: Omit<RecordHead, 'generation'>, body: Buffer | null): void {
-    const line = Buffer.from(`${JSON.stringify({ generation: this.#generation, ...head })}\n`)
-    const pieces = body === null ? [line] : [line, body]
-    // If the write fails, the next record overwrites this one.
+  append(records: readonly LogRecord[]): void {
+    const pieces = records.flatMap(({ head, body }) => {
+      const line = Buffer.from(`${JSON.stringify({ generation: this.#generation, ...head })}\n`)
+      return body === null ? [line] : [line, body]
+    })
+    // If the write fails, the next records overwrite these ones.
     this.end += writeWhole(this.#handle, pieces, this.end)
-    this.#pending += 1
+    this.#pending += records.length
     this.dirty = true
   }
 
@@ -261,6 +305,11 @@ class Segment {
 function bodyOf(reply: Reply): Buffer | null {
   if (reply.kind === 'unsent') return null
   return reply.kind === 'response' ? reply.body : reply.partial
+}
+
+function withoutBody(reply: Reply): object {
+  if (reply.kind === 'unsent') return reply
+  return reply.kind === 'response' ? { ...reply, body: null } : { ...reply, partial: null }
 }
 
 /** Writes all pieces one after the other, starting at offset `place`. Returns their total size. */

@@ -56,7 +56,12 @@ async function openSteps() {
     tally: new Tally(),
     keyCheck: new KeyCheck(),
     outages,
-    log: { append: (call, reply) => logged.push([call.id, reply]) },
+    log: {
+      append: (call, reply) => {
+        logged.push([call.id, reply])
+        return Promise.resolve()
+      },
+    },
     onReply: (reply) => replies.push(reply),
     nudge,
   } satisfies Tools

@@ -102,7 +102,7 @@ describe('the periodic duties of a worker', () => {
     const call = await ledger.reserveCall(dead)
     const { said } = await openUpkeep(ledger)
     const log = openLog(mill, 1)
-    log.append(call, answer())
+    await log.append(call, answer())
     await log.close()
     await outlive(ledger, dead)
     await expect.poll(() => ledger.callOf(call)).toMatchObject({ outcome: 'settled', deaths: 0 })

@@ -64,12 +64,12 @@ const name = (id: number) => ({ id, mark: `mark ${id}` })
 const large = (bytes: number) => answer({ pad: 'x'.repeat(bytes) })
 
 describe('a reply in the log', () => {
-  test('is found after the process was killed, as it was received, with the API that it came from', () => {
+  test('is found after the process was killed, as it was received, with the API that it came from', async () => {
     const folder = openFolder()
     const log = openLog(folder)
     const partial = Buffer.from([0, 255, 10, 13])
     const received = [answer(), lost(partial), lost(), unsent('ECONNREFUSED')]
-    received.forEach((reply, index) => log.append(name(index), reply))
+    await Promise.all(received.map((reply, index) => log.append(name(index), reply)))
     const found = readAfterKill(folder).find(({ replies }) => replies.length > 0)
     expect(found?.torn).toBe(0)
     expect(found?.replies[0]?.provenance).toEqual(provenance)
@@ -77,35 +77,53 @@ describe('a reply in the log', () => {
     found?.replies.forEach(({ reply }, index) => expect(reply).toMatchObject(received[index] ?? {}))
   })
 
-  test('is readable only for its owner', () => {
+  test('is readable only for its owner', async () => {
     const folder = openFolder()
-    openLog(folder).append(name(1), answer())
+    await openLog(folder).append(name(1), answer())
     for (const file of readdirSync(folder))
       expect(statSync(join(folder, file)).mode & 0o777).toBe(0o600)
   })
 
-  test('is removed once the database has it, even while others wait', () => {
+  test('is removed once the database has it, even while others wait', async () => {
     const folder = openFolder()
     const log = openLog(folder)
-    for (let id = 1; id <= 40; id += 1) log.append(name(id), large(5_000))
+    for (let id = 1; id <= 40; id += 1) await log.append(name(id), large(5_000))
     log.settle(Array.from({ length: 40 }, (_, index) => index + 1))
-    log.append(name(41), answer())
+    await log.append(name(41), answer())
     expect(repliesIn(folder).map(({ call }) => call.id)).toEqual([41])
   })
 
-  test('that arrives a second time for its call counts once', () => {
+  test('that arrives a second time for its call counts once', async () => {
     const folder = openFolder()
     const log = openLog(folder)
-    log.append(name(1), lost())
-    log.append(name(1), answer())
+    await log.append(name(1), lost())
+    await log.append(name(1), answer())
     log.settle([1])
     expect(repliesIn(folder)).toEqual([])
   })
 
-  test('is lost alone if the disk did not write it completely, and is counted', () => {
+  test('is written together with the other replies of its turn of the event loop', async () => {
     const folder = openFolder()
     const log = openLog(folder)
-    for (const id of [1, 2, 3]) log.append(name(id), answer({ second: id === 2 }))
+    const writes = vi.spyOn(fs, 'writevSync')
+    syncBuiltinESMExports()
+    onTestFinished(() => {
+      writes.mockRestore()
+      syncBuiltinESMExports()
+    })
+    const ids = [1, 2, 3, 4]
+    const appended = ids.map((id) => log.append(name(id), id === 4 ? lost() : large(5_000)))
+    expect(repliesIn(folder)).toEqual([])
+    await appended[0]
+    expect(writes).toHaveBeenCalledTimes(1)
+    expect(repliesIn(folder).map(({ call }) => call.id)).toEqual(ids)
+    await Promise.all(appended)
+  })
+
+  test('is lost alone if the disk did not write it completely, and is counted', async () => {
+    const folder = openFolder()
+    const log = openLog(folder)
+    for (const id of [1, 2, 3]) await log.append(name(id), answer({ second: id === 2 }))
     const files = readdirSync(folder).map((each) => join(folder, each))
     const file = files.find((each) => readFileSync(each).includes('"second"')) ?? ''
     const bytes = readFileSync(file)
@@ -140,9 +158,9 @@ test('a reply that arrives during a flush is flushed too, even if none arrives a
   const folder = openFolder()
   const flushes = holdFlushes(folder)
   const log = openLog(folder)
-  log.append(name(1), answer())
+  await log.append(name(1), answer())
   await expect.poll(() => flushes.length).toBe(1)
-  log.append(name(2), answer())
+  await log.append(name(2), answer())
   flushes[0]?.()
   await expect.poll(() => flushes.length).toBe(2)
   flushes[1]?.()
@@ -160,7 +178,7 @@ describe('the disk space of a log', () => {
     }
     const before = sizes().reduce((sum, { size }) => sum + size, 0)
     for (let id = 1; id <= 200; id += 1) {
-      log.append(name(id), large(10_000))
+      await log.append(name(id), large(10_000))
       // Five replies always wait, so that the log is never empty.
       log.settle([id - 5])
     }
@@ -170,10 +188,10 @@ describe('the disk space of a log', () => {
     )
   })
 
-  test('grows for replies that do not fit', () => {
+  test('grows for replies that do not fit', async () => {
     const folder = openFolder()
     const log = openLog(folder, { bytes: 1_000 })
-    for (const id of [1, 2, 3]) log.append(name(id), large(200_000))
+    for (const id of [1, 2, 3]) await log.append(name(id), large(200_000))
     // Files have random names, so only the replies within one file are in order.
     expect(
       repliesIn(folder)
@@ -185,7 +203,7 @@ describe('the disk space of a log', () => {
   test('is released at the end, without leaving an empty file', async () => {
     const folder = openFolder()
     const log = openLog(folder)
-    log.append(name(1), answer())
+    await log.append(name(1), answer())
     log.settle([1])
     expect(await log.close()).toEqual({ files: [], calls: new Set() })
     expect(readdirSync(folder)).toEqual([])
@@ -196,7 +214,7 @@ describe('a log that is closed', () => {
   test('leaves one file, no larger than its content', async () => {
     const folder = openFolder()
     const log = openLog(folder)
-    log.append(name(1), answer())
+    await log.append(name(1), answer())
     const { files, calls } = await log.close()
     expect(readdirSync(folder).map((file) => join(folder, file))).toEqual(files)
     expect([...calls]).toEqual([1])
@@ -207,7 +225,7 @@ describe('a log that is closed', () => {
   test('has its replies in a file again if someone removed it', async () => {
     const folder = openFolder()
     const log = openLog(folder)
-    log.append(name(1), answer())
+    await log.append(name(1), answer())
     for (const file of readdirSync(folder)) rmSync(join(folder, file))
     await log.close()
     const found = readAbandonedLogs(folder, { installation: 'mill', leaseMs })
@@ -217,7 +235,7 @@ describe('a log that is closed', () => {
   test('names no file if something else has replaced its folder', async () => {
     const folder = join(openFolder(), 'spool')
     const log = openLog(folder)
-    log.append(name(1), answer())
+    await log.append(name(1), answer())
     rmSync(folder, { recursive: true })
     writeFileSync(folder, 'no folder any more')
     expect(await log.close()).toEqual({ files: [], calls: new Set() })
@@ -225,34 +243,34 @@ describe('a log that is closed', () => {
 })
 
 describe('logs to be read', () => {
-  test('are those of one database whose process is gone, or that were not touched for a lease', () => {
+  test('are those of one database whose process is gone, or that were not touched for a lease', async () => {
     const folder = openFolder()
     const dead = deadProcess()
-    const open = (id: number, owner: string | null, installation = 'mill') => {
+    const open = async (id: number, owner: string | null, installation = 'mill') => {
       const log = openLog(folder, { installation })
-      log.append(name(id), answer())
+      await log.append(name(id), answer())
       if (owner !== null) disown(folder, owner)
     }
-    open(1, `${hostname()}-${dead}`)
-    open(2, `${hostname()}-${process.ppid}`)
-    open(3, `elsewhere-${dead}`)
-    open(4, `${hostname()}-${dead}`, 'other')
-    open(5, `forgotten-${dead}`)
-    open(6, `${hostname()}-${process.ppid}-old`)
+    await open(1, `${hostname()}-${dead}`)
+    await open(2, `${hostname()}-${process.ppid}`)
+    await open(3, `elsewhere-${dead}`)
+    await open(4, `${hostname()}-${dead}`, 'other')
+    await open(5, `forgotten-${dead}`)
+    await open(6, `${hostname()}-${process.ppid}-old`)
     const longAgo = new Date(Date.now() - 2 * leaseMs)
     for (const file of readdirSync(folder).filter((each) => /forgotten|-old-/.test(each)))
       utimesSync(join(folder, file), longAgo, longAgo)
     // The last one is open in this process.
-    openLog(folder).append(name(7), answer())
+    await openLog(folder).append(name(7), answer())
     const found = readAbandonedLogs(folder, { installation: 'mill', leaseMs })
     const ids = found.flatMap(({ replies }) => replies.map(({ call }) => call.id))
     expect(ids.toSorted((a, b) => a - b)).toEqual([1, 5, 6])
   })
 
-  test('exclude those that a heartbeat has touched', () => {
+  test('exclude those that a heartbeat has touched', async () => {
     const folder = openFolder()
     const log = openLog(folder)
-    log.append(name(1), answer())
+    await log.append(name(1), answer())
     const longAgo = new Date(Date.now() - 2 * leaseMs)
     for (const file of readdirSync(folder)) utimesSync(join(folder, file), longAgo, longAgo)
     log.touch()
@@ -268,7 +286,7 @@ describe('logs to be read', () => {
   test('get another name when they are set aside, so that no worker reads them', async () => {
     const folder = openFolder()
     const log = openLog(folder)
-    log.append(name(1), answer())
+    await log.append(name(1), answer())
     const { files } = await log.close()
     const aside = setLogAside(files[0] ?? '')
     // Another worker was faster.
