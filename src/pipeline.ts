@@ -93,6 +93,11 @@ const gatherMs = 3
 export function stepsOf(tools: Tools): Steps {
   // Lease that the worker had just before each reservation, by task id.
   const terms = new Map<number, Clocks>()
+  let gathering: NodeJS.Timeout | undefined
+  const nudge = () => {
+    gathering = undefined
+    tools.nudge()
+  }
   return {
     reserve: async (tasks) => {
       const { mill, options, spender, outages, lease } = tools
@@ -110,7 +115,7 @@ export function stepsOf(tools: Tools): Steps {
       const reply = await tools.lanes.run(() => send(tools, { task, name }, term))
       // The lane is free long before the answer is stored. Calls for lanes that become free at about the same time are
       // reserved together.
-      setTimeout(tools.nudge, gatherMs)
+      gathering ??= setTimeout(nudge, gatherMs)
       await yieldInTurn()
       return reply
     },

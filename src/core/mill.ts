@@ -31,7 +31,7 @@ interface MillOptions {
   readonly behind?: boolean
 }
 
-export const workerPool = { connections: 6, byKey: true } as const
+export const workerPool = { byKey: true } as const
 
 /** Opens the components. Starts and migrates the embedded database; a configured database must already be migrated. */
 export async function openMill(options: MillOptions) {

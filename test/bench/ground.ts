@@ -102,8 +102,8 @@ export async function openBenchMill(
     SEARCH_API_KEY: options.api.key,
     ...options.settings,
   })
-  const { connections: max, byKey } = { ...workerPool, ...options }
-  const pool = openPool(url, { name: options.name, max })
+  const { byKey } = { ...workerPool, ...options }
+  const pool = openPool(url, { name: options.name })
   const db = openDatabase(pool, { byKey })
   const installation = await installationId(db)
   const onRedis = options.redis && ground.redis !== null

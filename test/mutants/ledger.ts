@@ -43,8 +43,13 @@ export const ledgerMutants: readonly Mutant[] = [
     },
     {
       name: 'a query that another call of the account asks meanwhile is bought',
-      find: '        where c.account_id = peer and c.query_id = t.query_id and c.outcome is null\n      )\n',
-      put: '        where false\n      )\n',
+      find: 'select c.task_id = t.id or c.account_id = given.account or r.max_age_ms > 0',
+      put: 'select c.task_id = t.id or r.max_age_ms > 0',
+    },
+    {
+      name: 'a task that another kind of account buys meanwhile is bought',
+      find: 'select c.task_id = t.id or c.account_id = given.account',
+      put: 'select c.account_id = given.account',
     },
     {
       name: 'a query that was answered meanwhile is bought',
@@ -133,8 +138,8 @@ export const ledgerMutants: readonly Mutant[] = [
     },
     {
       name: 'a query that another account asks meanwhile is bought beside it',
-      find: '        select c.account_id = given.account or r.max_age_ms > 0\n',
-      put: '        select c.account_id = given.account\n',
+      find: ' or r.max_age_ms > 0 and c.account_id = any(peers)',
+      put: '',
     },
     {
       name: 'the statement does not expect the balance to fall beyond what bills say',
@@ -368,8 +373,8 @@ export const ledgerMutants: readonly Mutant[] = [
     [
       {
         name: 'a query is busy only for its own task',
-        find: '      where c.account_id = peer and c.query_id = t.query_id and c.outcome is null\n    )\n',
-        put: '      where false\n    )\n',
+        find: 'select c.task_id = t.id or c.account_id = a.id or r.max_age_ms > 0 and c.account_id = any(buyers.peers)',
+        put: 'select c.task_id = t.id',
       },
       {
         name: 'an answer from before a purchase that was asked for is taken',

@@ -26,7 +26,15 @@ const overtakers: readonly Meanwhile[] = [
   { what: 'the run was closed', by: `update runs set state = 'cancelled', finished_at = now()` },
   { what: 'another account asks a task', by: call(2, 2) },
   { what: 'the account asks the query for another task', by: call(4, 1, 2) },
+  {
+    what: 'the account asks the query for another task, while no run reuses answers',
+    by: `update runs set max_age_ms = 0; ${call(4, 1, 2)}`,
+  },
   { what: 'another account asks the query for another task', by: call(4, 2, 2) },
+  {
+    what: 'an account of another kind asks a task',
+    by: `update accounts set kind = 'test' where id = 2; ${call(2, 2)}`,
+  },
   {
     what: 'another key took the place of its own',
     by: `update accounts set keys = '{other}' where id = 1`,
@@ -300,6 +308,12 @@ describe('a waiting task', () => {
     await desk.meanwhile('update runs set max_age_ms = 0')
     expect(await desk.waiting()).toMatchObject({ busy: false })
     await desk.meanwhile(call(4, 1, 1))
+    expect(await desk.waiting()).toMatchObject({ busy: true })
+  })
+
+  test('is busy while its own call is in flight, even for an account of another kind', async () => {
+    const desk = await openDesk()
+    await desk.meanwhile(`update accounts set kind = 'test' where id = 2; ${call(1, 2)}`)
     expect(await desk.waiting()).toMatchObject({ busy: true })
   })
 
