@@ -232,44 +232,64 @@ export async function applyViews(pool: Pool, { files, words } = readViews()): Pr
   const rows = await db.selectFrom('view_files').select(['name', 'checksum']).execute()
   const there = new Map(rows.map(({ name, checksum }) => [name, checksum]))
   const changed = files.filter(({ name, checksum }) => there.get(name) !== checksum)
-  for (const file of changed) await applyOne(db, file, words)
+  // A new database has no readers, so all its views are created in one transaction.
+  const groups = there.size === 0 && changed.length > 0 ? [changed] : changed.map((file) => [file])
+  for (const group of groups) await applyTogether(db, group, words)
   return changed.map(({ name }) => name)
 }
 
-async function applyOne(db: Database, file: ViewFile, words: Words) {
+async function applyTogether(db: Database, files: readonly ViewFile[], words: Words) {
   for (let attempt = 1; ; attempt++) {
+    let current = files[0]
+    const replace = async (trx: Database) => {
+      await sql.raw(settings).execute(trx)
+      for (const file of files) {
+        current = file
+        await sql.raw(file.text).execute(trx)
+      }
+      await recordViews(trx, files, words)
+    }
     try {
-      await db.transaction().execute((trx) => replace(trx, file, words))
+      await db.transaction().execute(replace)
       return
     } catch (cause) {
-      if (codeOf(cause) !== lockNotAvailable || attempt === attempts) throw explain(file, cause)
+      if (codeOf(cause) !== lockNotAvailable || attempt === attempts) throw explain(current, cause)
       // During the pause, waiting queries can run.
       await pause(50 + Math.random() * 100)
     }
   }
 }
 
-async function replace(trx: Database, { name, checksum, text }: ViewFile, words: Words) {
-  // Serialises concurrent migrations, so that only the first migration changes anything.
-  await sql`select pg_advisory_xact_lock(hashtext('querymill views'))`.execute(trx)
-  // While a change to a view waits for its readers, all later queries wait behind the change.
-  await sql`set local lock_timeout = '100ms'`.execute(trx)
-  await sql`set local search_path = public`.execute(trx)
-  await sql.raw(text).execute(trx)
-  const { rows } = await sql<{ statement: string }>`
-    select format('comment on column %s.%I is %L', attrelid::regclass, attname, words.value) as statement
-    from pg_attribute
+// The lock serialises concurrent migrations, so that only the first migration changes anything. While a change to a view
+// waits for its readers, all later queries wait behind the change.
+const settings = `
+  select pg_advisory_xact_lock(hashtext('querymill views'));
+  set local lock_timeout = '100ms';
+  set local search_path = public`
+
+/** Adds comments to columns without their own, and stores the checksums of the views. */
+async function recordViews(trx: Database, files: readonly ViewFile[], words: Words) {
+  const names = files.map(({ name }) => name)
+  const { rows } = await sql<{ statements: string | null }>`
+    select
+      string_agg(format('comment on column %s.%I is %L', attrelid::regclass, attname, words.value), ';') as statements
+    from unnest(array['analysis.', 'public.']) as prefix
+    cross join unnest(${names}::text[]) as name
+    join pg_attribute on attrelid = to_regclass(prefix || quote_ident(name))
     join json_each_text(${JSON.stringify(words)}) as words on words.key = attname
-    where attrelid in (to_regclass('analysis.' || quote_ident(${name})), to_regclass('public.' || quote_ident(${name})))
-      and attnum > 0
+    where attnum > 0
       and not attisdropped
       and col_description(attrelid, attnum) is null`.execute(trx)
-  for (const { statement } of rows) await sql.raw(statement).execute(trx)
+  const comments = rows[0]?.statements ?? null
+  if (comments !== null) await sql.raw(comments).execute(trx)
   await trx
     .insertInto('view_files')
-    .values({ name, checksum })
+    .values(files.map(({ name, checksum }) => ({ name, checksum })))
     .onConflict((conflict) =>
-      conflict.column('name').doUpdateSet({ checksum, applied_at: sql`now()` }),
+      conflict.column('name').doUpdateSet((eb) => ({
+        checksum: eb.ref('excluded.checksum'),
+        applied_at: sql`now()`,
+      })),
     )
     .execute()
 }
@@ -277,7 +297,8 @@ async function replace(trx: Database, { name, checksum, text }: ViewFile, words:
 const lockNotAvailable = '55P03'
 const invalidTableDefinition = '42P16'
 
-function explain(file: ViewFile, cause: unknown): WrongDatabase {
+function explain(file: ViewFile | undefined, cause: unknown): unknown {
+  if (file === undefined) return cause
   const again = `then run ${npmRun('migrate')} again`
   if (codeOf(cause) === lockNotAvailable) {
     return new WrongDatabase(
