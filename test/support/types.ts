@@ -10,6 +10,12 @@ const parsers = [
   '--type-mapping={"int8":"number"}',
 ]
 
+/** Tables that only statements in SQL read and write. */
+const onlyInSql = [
+  ...['answer_fields', 'ctr_curve', 'first_tens', 'loaded_answers', 'loaded_days'],
+  ...['statement_lines', 'statement_marks'],
+]
+
 /** The types of all tables that the query builder reads and writes; views are read only through SQL. */
 export async function generateTypes(url: string): Promise<string> {
   const entry = createRequire(import.meta.url).resolve('kysely-codegen')
@@ -23,9 +29,10 @@ export async function generateTypes(url: string): Promise<string> {
       '--print',
       '--log-level=silent',
       '--include-pattern={public,notes}.*',
+      `--exclude-pattern=public.{${onlyInSql.join(',')}}`,
       ...parsers,
     ],
     { maxBuffer: 50_000_000 },
   )
-  return stdout
+  return stdout.replaceAll(/\/\*\*\n +\* (.*)\n +\*\//g, '/** $1 */')
 }

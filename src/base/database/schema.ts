@@ -33,2605 +33,1342 @@ export type JsonValue = JsonArray | JsonObject | JsonPrimitive;
 export type Timestamp = ColumnType<Date, Date | string, Date | string>;
 
 export interface AccountCosts {
-  /**
-   * Account that paid for the calls.
-   */
+  /** Account that paid for the calls. */
   account_id: number;
-  /**
-   * Lowest price so far; null before the first price is known.
-   */
+  /** Lowest price so far; null before the first price is known. */
   cheapest: number | null;
-  /**
-   * Price class: the number of results and the device, on which prices depend.
-   */
+  /** Price class: the number of results and the device, on which prices depend. */
   class: string;
-  /**
-   * Highest price so far; null before the first price is known.
-   */
+  /** Highest price so far; null before the first price is known. */
   dearest: number | null;
-  /**
-   * Number of prices summarised in earlier_first and earlier_second.
-   */
+  /** Number of prices summarised in earlier_first and earlier_second. */
   earlier_count: Generated<number>;
-  /**
-   * Highest earlier price. The earlier prices (thirty or more) precede the recent prices.
-   */
+  /** Highest earlier price. The earlier prices (thirty or more) precede the recent prices. */
   earlier_first: Generated<number>;
-  /**
-   * Second highest of the earlier prices; equal to the highest if the highest price occurred twice.
-   */
+  /** Second highest of the earlier prices; equal to the highest if the highest price occurred twice. */
   earlier_second: Generated<number>;
-  /**
-   * Number of recent prices. When this number reaches thirty, the recent prices become the earlier prices.
-   */
+  /** Number of recent prices. When this number reaches thirty, the recent prices become the earlier prices. */
   recent_count: Generated<number>;
-  /**
-   * Highest recent price.
-   */
+  /** Highest recent price. */
   recent_first: Generated<number>;
-  /**
-   * Second highest recent price; equal to the highest if the highest price occurred twice.
-   */
+  /** Second highest recent price; equal to the highest if the highest price occurred twice. */
   recent_second: Generated<number>;
-  /**
-   * Number of known prices. Once thirty prices are known, the highest recent price is used as an upper bound.
-   */
+  /** Number of known prices. Once thirty prices are known, the highest recent price is used as an upper bound. */
   seen: Generated<number>;
-  /**
-   * True while the first call in a price class without a known price is in flight.
-   */
+  /** True while the first call in a price class without a known price is in flight. */
   trying: Generated<boolean>;
 }
 
 export interface Accounts {
-  /**
-   * Number of calls sent alone to determine the balance since a balance was last reported.
-   */
+  /** Number of calls sent alone to determine the balance since a balance was last reported. */
   blind_calls: Generated<number>;
-  /**
-   * Fingerprints of the keys that the API refused.
-   */
+  /** Fingerprints of the keys that the API refused. */
   blocked_keys: Generated<string[]>;
-  /**
-   * Day to which day_spent refers, in the configured time zone.
-   */
+  /** Day to which day_spent refers, in the configured time zone. */
   day: string | null;
-  /**
-   * Credits used on the current budget day. For a call with an unknown cost, the reserved credits are counted.
-   */
+  /** Credits used on the current budget day. For a call with an unknown cost, the reserved credits are counted. */
   day_spent: Generated<number>;
-  /**
-   * Credit floor in force when calls stopped for lack of credits; null while there are enough credits.
-   */
+  /** Credit floor in force when calls stopped for lack of credits; null while there are enough credits. */
   drained_floor: number | null;
-  /**
-   * Highest sum of balance and billed credits in the current measurement of external spend. If a later sum is lower, the difference is external spend.
-   */
+  /** Highest sum of balance and billed credits in the current measurement of external spend. If a later sum is lower, the difference is external spend. */
   external_base: Generated<number>;
-  /**
-   * Number of calls that had ended when the current measurement of external spend began.
-   */
+  /** Number of calls that had ended when the current measurement of external spend began. */
   external_ended: number | null;
-  /**
-   * External spend per call in the previous measurement, in credits; null until the first measurement is complete.
-   */
+  /** External spend per call in the previous measurement, in credits; null until the first measurement is complete. */
   external_last: number | null;
-  /**
-   * External spend per call in the current measurement, in credits. External spend includes credits spent by other programs, and the unbilled part of the cost of calls.
-   */
+  /** External spend per call in the current measurement, in credits. External spend includes credits spent by other programs, and the unbilled part of the cost of calls. */
   external_now: Generated<number>;
-  /**
-   * Fingerprints of the keys whose balance cannot belong to this account. No calls are made with these keys.
-   */
+  /** Fingerprints of the keys whose balance cannot belong to this account. No calls are made with these keys. */
   foreign_keys: Generated<string[]>;
-  /**
-   * Value of server_history() when the most recent calls started; null before the first call.
-   */
+  /** Value of server_history() when the most recent calls started; null before the first call. */
   history: string | null;
-  /**
-   * Number of calls that had started when the database history changed. A balance reported by one of these calls is trusted only after a call sent alone has checked it.
-   */
+  /** Number of calls that had started when the database history changed. A balance reported by one of these calls is trusted only after a call sent alone has checked it. */
   history_seq: Generated<number>;
-  /**
-   * Identifier of the account.
-   */
+  /** Identifier of the account. */
   id: Generated<number>;
-  /**
-   * Number of calls in flight.
-   */
+  /** Number of calls in flight. */
   in_flight: Generated<number>;
-  /**
-   * Fingerprints of the keys whose answers reported the account's balance. Another key is trusted only after a single call has checked its balance.
-   */
+  /** Fingerprints of the keys whose answers reported the account's balance. Another key is trusted only after a single call has checked its balance. */
   keys: Generated<string[]>;
-  /**
-   * Kind of account: live, test (used with a test key; calls never stop for lack of credits) or sandbox (the bundled service).
-   */
+  /** Kind of account: live, test (used with a test key; calls never stop for lack of credits) or sandbox (the bundled service). */
   kind: string;
-  /**
-   * Time at which a single call was last admitted to determine the balance.
-   */
+  /** Time at which a single call was last admitted to determine the balance. */
   last_probe_at: Timestamp | null;
-  /**
-   * First day of the month to which month_spent refers, in the configured time zone. The month starts on the day of the last renewal (MILL_RENEWAL), or on the first of the calendar month.
-   */
+  /** First day of the month to which month_spent refers, in the configured time zone. The month starts on the day of the last renewal (MILL_RENEWAL), or on the first of the calendar month. */
   month: string | null;
-  /**
-   * Time from which the month's credits are counted. This time can be later than the start of the month, for example after MILL_RENEWAL is changed.
-   */
+  /** Time from which the month's credits are counted. This time can be later than the start of the month, for example after MILL_RENEWAL is changed. */
   month_since: Timestamp | null;
-  /**
-   * Credits used in the current budget month. For a call with an unknown cost, the reserved credits are counted.
-   */
+  /** Credits used in the current budget month. For a call with an unknown cost, the reserved credits are counted. */
   month_spent: Generated<number>;
-  /**
-   * Name of the account: MILL_ACCOUNT, or the host of the API.
-   */
+  /** Name of the account: MILL_ACCOUNT, or the host of the API. */
   name: string;
-  /**
-   * Lowest balance reported in the newer tracking period (next_told_seq), which later replaces told_least; null if no balance was reported.
-   */
+  /** Lowest balance reported in the newer tracking period (next_told_seq), which later replaces told_least; null if no balance was reported. */
   next_told_least: number | null;
-  /**
-   * Next value of told_seq: the number of calls started before the newer tracking period began.
-   */
+  /** Next value of told_seq: the number of calls started before the newer tracking period began. */
   next_told_seq: number | null;
-  /**
-   * Next value of told_untold: credits used by answers that reported no balance in the newer tracking period (next_told_seq).
-   */
+  /** Next value of told_untold: credits used by answers that reported no balance in the newer tracking period (next_told_seq). */
   next_told_untold: Generated<number>;
-  /**
-   * Time before which no call may start, because the API requested a slowdown.
-   */
+  /** Time before which no call may start, because the API requested a slowdown. */
   not_before: Timestamp | null;
-  /**
-   * Start time of the call whose answer reported the balance in obs_remaining.
-   */
+  /** Start time of the call whose answer reported the balance in obs_remaining. */
   obs_at: Timestamp | null;
-  /**
-   * Balance reported by the answer whose call started last.
-   */
+  /** Balance reported by the answer whose call started last. */
   obs_remaining: number | null;
-  /**
-   * Start number of the call whose answer reported the balance in obs_remaining. If several calls reported a balance, the balance from the call that started last is stored.
-   */
+  /** Start number of the call whose answer reported the balance in obs_remaining. If several calls reported a balance, the balance from the call that started last is stored. */
   obs_seq: number | null;
-  /**
-   * True after npm run resume, until a call reports the balance. Until then, calls may be sent one at a time to determine the balance.
-   */
+  /** True after npm run resume, until a call reports the balance. Until then, calls may be sent one at a time to determine the balance. */
   probe_granted: Generated<boolean>;
-  /**
-   * Time at which the rate limit allows the next call.
-   */
+  /** Time at which the rate limit allows the next call. */
   rate_next_at: Timestamp | null;
-  /**
-   * Period in milliseconds during which the API returns the same answer for the same Idempotency-Key and charges only once. Null if the API has not announced this period.
-   */
+  /** Period in milliseconds during which the API returns the same answer for the same Idempotency-Key and charges only once. Null if the API has not announced this period. */
   replay_ms: number | null;
-  /**
-   * Credits reserved for calls in flight.
-   */
+  /** Credits reserved for calls in flight. */
   reserved: Generated<number>;
-  /**
-   * Start number of the newest call, and therefore the number of calls started so far.
-   */
+  /** Start number of the newest call, and therefore the number of calls started so far. */
   seq: Generated<number>;
-  /**
-   * Number of consecutive slowdown requests from the API; a burst of requests counts once.
-   */
+  /** Number of consecutive slowdown requests from the API; a burst of requests counts once. */
   slowdowns: Generated<number>;
-  /**
-   * Credits used by calls that ended after the call that reported obs_remaining had started. These credits may not have been deducted from obs_remaining yet.
-   */
+  /** Credits used by calls that ended after the call that reported obs_remaining had started. These credits may not have been deducted from obs_remaining yet. */
   spent_since: Generated<number>;
-  /**
-   * Lowest balance reported since tracking began (told_seq); null if no balance was reported.
-   */
+  /** Lowest balance reported since tracking began (told_seq); null if no balance was reported. */
   told_least: number | null;
-  /**
-   * Number of calls that had started when tracking of told_least and told_untold began. The call that reported obs_remaining has a higher start number.
-   */
+  /** Number of calls that had started when tracking of told_least and told_untold began. The call that reported obs_remaining has a higher start number. */
   told_seq: number | null;
-  /**
-   * Credits used by answers that reported no balance since tracking began (told_seq).
-   */
+  /** Credits used by answers that reported no balance since tracking began (told_seq). */
   told_untold: Generated<number>;
-  /**
-   * Credits held for calls with an unknown outcome, until a later balance includes the cost of these calls.
-   */
+  /** Credits held for calls with an unknown outcome, until a later balance includes the cost of these calls. */
   uncertain: Generated<number>;
-  /**
-   * Total credits used by all settled calls.
-   */
+  /** Total credits used by all settled calls. */
   used_total: Generated<number>;
-  /**
-   * Number of answers to a query other than the query that was sent. After the first wrong answer, answers that the API repeats for an Idempotency-Key are no longer trusted.
-   */
+  /** Number of answers to a query other than the query that was sent. After the first wrong answer, answers that the API repeats for an Idempotency-Key are no longer trusted. */
   wrong_answers: Generated<number>;
 }
 
 export interface AlertRules {
-  /**
-   * Number of consecutive answers that must show the change.
-   */
+  /** Number of consecutive answers that must show the change. */
   confirm: Generated<number>;
-  /**
-   * Direction of the changes to report: up or down; null for both.
-   */
+  /** Direction of the changes to report: up or down; null for both. */
   direction: string | null;
-  /**
-   * Domain that the rule covers: * for any domain, null for our own domains. For wrong_page, null means the domain of each query's target page.
-   */
+  /** Domain that the rule covers: * for any domain, null for our own domains. For wrong_page, null means the domain of each query's target page. */
   domain: string | null;
-  /**
-   * SERP feature to report; null for any SERP feature.
-   */
+  /** SERP feature to report; null for any SERP feature. */
   feature: string | null;
-  /**
-   * Line number of the rule in the rules file.
-   */
+  /** Line number of the rule in the rules file. */
   line: number;
-  /**
-   * Name of the list whose queries the rule covers; null for all lists.
-   */
+  /** Name of the list whose queries the rule covers; null for all lists. */
   list: string | null;
-  /**
-   * Name of the rule.
-   */
+  /** Name of the rule. */
   name: string;
-  /**
-   * Domain that raises an alert when it overtakes our domain; * for any domain. Null for other kinds of change.
-   */
+  /** Domain that raises an alert when it overtakes our domain; * for any domain. Null for other kinds of change. */
   rival: string | null;
-  /**
-   * Time at which the rule took effect. Runs that were judged earlier are not checked against the rule.
-   */
+  /** Time at which the rule took effect. Runs that were judged earlier are not checked against the rule. */
   since: Generated<Timestamp>;
-  /**
-   * Label of the queries that the rule covers; null for all queries.
-   */
+  /** Label of the queries that the rule covers; null for all queries. */
   tag: string | null;
-  /**
-   * Threshold for the change: a number of positions for moved, the last position of the top group (such as 10) for crossed, and a percentage for share_fell. Null for other kinds.
-   */
+  /** Threshold for the change: a number of positions for moved, the last position of the top group (such as 10) for crossed, and a percentage for share_fell. Null for other kinds. */
   threshold: number | null;
-  /**
-   * Kind of change: entered, left, moved, crossed, share_fell, rival_passed, new_feature or wrong_page.
-   */
+  /** Kind of change: entered, left, moved, crossed, share_fell, rival_passed, new_feature or wrong_page. */
   what: string;
 }
 
 export interface Alerts {
-  /**
-   * Run date of the answer before the change.
-   */
+  /** Run date of the answer before the change. */
   base_run_date: string;
-  /**
-   * Run whose answer shows the state before the change; null for a share-of-voice alert.
-   */
+  /** Run whose answer shows the state before the change; null for a share-of-voice alert. */
   base_run_id: number | null;
-  /**
-   * Answer before the change; null for a share-of-voice alert.
-   */
+  /** Answer before the change; null for a share-of-voice alert. */
   base_search_id: number | null;
-  /**
-   * Direction of the change for alerts of kind moved or crossed: up or down.
-   */
+  /** Direction of the change for alerts of kind moved or crossed: up or down. */
   direction: string | null;
-  /**
-   * Domain to which the alert applies; null for a SERP feature alert.
-   */
+  /** Domain to which the alert applies; null for a SERP feature alert. */
   domain: string | null;
-  /**
-   * SERP feature that is new in the answer.
-   */
+  /** SERP feature that is new in the answer. */
   feature: string | null;
-  /**
-   * Identifier of the alert.
-   */
+  /** Identifier of the alert. */
   id: Generated<number>;
-  /**
-   * List whose run raised the alert.
-   */
+  /** List whose run raised the alert. */
   list: string | null;
-  /**
-   * Origin of the answers: live, test or sandbox.
-   */
+  /** Origin of the answers: live, test or sandbox. */
   origin: string;
-  /**
-   * Other domain involved: the domain that took or lost the position, the domain that gained the most share, or the rival that overtook our domain.
-   */
+  /** Other domain involved: the domain that took or lost the position, the domain that gained the most share, or the rival that overtook our domain. */
   other_domain: string | null;
-  /**
-   * Position in the answer that confirmed the change; null if that answer did not show the domain.
-   */
+  /** Position in the answer that confirmed the change; null if that answer did not show the domain. */
   position: number | null;
-  /**
-   * Position in the answer before the change; null if that answer did not show the domain.
-   */
+  /** Position in the answer before the change; null if that answer did not show the domain. */
   previous_position: number | null;
-  /**
-   * Share of voice before the change.
-   */
+  /** Share of voice before the change. */
   previous_share: number | null;
-  /**
-   * Query to which the alert applies; null for a share-of-voice alert.
-   */
+  /** Query to which the alert applies; null for a share-of-voice alert. */
   query_id: string | null;
-  /**
-   * Command that shows the change, such as npm run sql -- keyword.
-   */
+  /** Command that shows the change, such as npm run sql -- keyword. */
   question: string;
-  /**
-   * Time at which the alert was raised. Alerts that were raised together have the same time.
-   */
+  /** Time at which the alert was raised. Alerts that were raised together have the same time. */
   raised_at: Generated<Timestamp>;
-  /**
-   * Time at which the recovery was detected; null until then.
-   */
+  /** Time at which the recovery was detected; null until then. */
   recovered_at: Timestamp | null;
-  /**
-   * Position in the answer that shows the recovery; null if that answer does not show the domain.
-   */
+  /** Position in the answer that shows the recovery; null if that answer does not show the domain. */
   recovered_position: number | null;
-  /**
-   * Run date of the answer that shows the recovery.
-   */
+  /** Run date of the answer that shows the recovery. */
   recovered_run_date: string | null;
-  /**
-   * Run whose answer shows the recovery.
-   */
+  /** Run whose answer shows the recovery. */
   recovered_run_id: number | null;
-  /**
-   * Answer that shows the recovery; null for a share-of-voice alert.
-   */
+  /** Answer that shows the recovery; null for a share-of-voice alert. */
   recovered_search_id: number | null;
-  /**
-   * Share of voice on recovered_run_date.
-   */
+  /** Share of voice on recovered_run_date. */
   recovered_share: number | null;
-  /**
-   * Name of the rule.
-   */
+  /** Name of the rule. */
   rule: string;
-  /**
-   * Run date of the answer that confirmed the change.
-   */
+  /** Run date of the answer that confirmed the change. */
   run_date: string;
-  /**
-   * Run whose answer confirmed the change.
-   */
+  /** Run whose answer confirmed the change. */
   run_id: number;
-  /**
-   * Text of the alert, on one line.
-   */
+  /** Text of the alert, on one line. */
   said: string;
-  /**
-   * Answer that confirmed the change; null for a share-of-voice alert.
-   */
+  /** Answer that confirmed the change; null for a share-of-voice alert. */
   search_id: number | null;
-  /**
-   * Share of voice on run_date.
-   */
+  /** Share of voice on run_date. */
   share: number | null;
-  /**
-   * Subject of the alert. While an alert is open, the rule does not raise another alert about the same subject.
-   */
+  /** Subject of the alert. While an alert is open, the rule does not raise another alert about the same subject. */
   subject: string;
-  /**
-   * Label whose share of voice decreased; null for other kinds of change.
-   */
+  /** Label whose share of voice decreased; null for other kinds of change. */
   tag: string | null;
-  /**
-   * Kind of change that the rule detects.
-   */
+  /** Kind of change that the rule detects. */
   what: string;
-  /**
-   * Time at which the alert was withdrawn, because its run is suspect, one of its answers is quarantined, or its rule was changed.
-   */
+  /** Time at which the alert was withdrawn, because its run is suspect, one of its answers is quarantined, or its rule was changed. */
   withdrawn_at: Timestamp | null;
-  /**
-   * Reason why the alert was withdrawn.
-   */
+  /** Reason why the alert was withdrawn. */
   withdrawn_because: string | null;
 }
 
-export interface AnswerFields {
-  /**
-   * API that answered.
-   */
-  api: string;
-  /**
-   * Name of the field.
-   */
-  field: string;
-  /**
-   * Time at which the run's answers were searched for new fields.
-   */
-  found_at: Generated<Timestamp>;
-  /**
-   * Location of the field: answer or result.
-   */
-  place: string;
-  /**
-   * Run whose answers first contained the field.
-   */
-  run_id: number;
-}
-
 export interface ArchivedDays {
-  /**
-   * Number of the day's answers that were moved to this part.
-   */
+  /** Number of the day's answers that were moved to this part. */
   answers: number;
-  /**
-   * Time at which the part was written.
-   */
+  /** Time at which the part was written. */
   archived_at: Generated<Timestamp>;
-  /**
-   * Total size of the files in the part, in bytes.
-   */
+  /** Total size of the files in the part, in bytes. */
   bytes: number;
-  /**
-   * Archive folder in which the part was written.
-   */
+  /** Archive folder in which the part was written. */
   folder: string;
-  /**
-   * Hexadecimal SHA-256 of the manifest. The manifest holds the SHA-256 of each file.
-   */
+  /** Hexadecimal SHA-256 of the manifest. The manifest holds the SHA-256 of each file. */
   manifest_sha256: string;
-  /**
-   * Number of rows that were moved from the tables to this part.
-   */
+  /** Number of rows that were moved from the tables to this part. */
   moved_rows: number;
-  /**
-   * Part number, starting at 1. Later parts hold rows that did not exist, or were still used by a later day, when part 1 was written.
-   */
+  /** Part number, starting at 1. Later parts hold rows that did not exist, or were still used by a later day, when part 1 was written. */
   part: number;
-  /**
-   * Run date of the archived answers.
-   */
+  /** Run date of the archived answers. */
   run_date: string;
 }
 
 export interface CadenceDraws {
-  /**
-   * List that contains the query.
-   */
+  /** List that contains the query. */
   list_id: number;
-  /**
-   * Number of pages that had entered or left the top ten since the query was last asked. Null if the query was not answered, or if its answer has not been compared yet.
-   */
+  /** Number of pages that had entered or left the top ten since the query was last asked. Null if the query was not answered, or if its answer has not been compared yet. */
   moves: number | null;
-  /**
-   * Query that was drawn.
-   */
+  /** Query that was drawn. */
   query_id: string;
-  /**
-   * Run date of the night.
-   */
+  /** Run date of the night. */
   run_date: string;
 }
 
 export interface CadenceNights {
-  /**
-   * Number of queries that were not due but were selected at random to be asked.
-   */
+  /** Number of queries that were not due but were selected at random to be asked. */
   by_chance: number;
-  /**
-   * Time at which the decisions for the night were made.
-   */
+  /** Time at which the decisions for the night were made. */
   decided_at: Generated<Timestamp>;
-  /**
-   * Number of queries that were due.
-   */
+  /** Number of queries that were due. */
   due: number;
-  /**
-   * Number of queries with each interval: 1 day, 2 days, and so on.
-   */
+  /** Number of queries with each interval: 1 day, 2 days, and so on. */
   intervals: number[];
-  /**
-   * List to which the night belongs.
-   */
+  /** List to which the night belongs. */
   list_id: number;
-  /**
-   * Longest interval in days that the schedule allowed.
-   */
+  /** Longest interval in days that the schedule allowed. */
   longest_days: number;
-  /**
-   * Number of queries in the list when it was last read.
-   */
+  /** Number of queries in the list when it was last read. */
   queries: number;
-  /**
-   * Number of queries that were not asked.
-   */
+  /** Number of queries that were not asked. */
   rested: number;
-  /**
-   * Run date of the night.
-   */
+  /** Run date of the night. */
   run_date: string;
 }
 
 export interface Cadences {
-  /**
-   * True if the query is asked on the night of decided_on before it is due. These queries are drawn at random to estimate how many changes are missed by skipping queries.
-   */
+  /** True if the query is asked on the night of decided_on before it is due. These queries are drawn at random to estimate how many changes are missed by skipping queries. */
   by_chance: boolean;
-  /**
-   * Run date of the night for which the decision was made.
-   */
+  /** Run date of the night for which the decision was made. */
   decided_on: string;
-  /**
-   * Run date on which the query will be asked next.
-   */
+  /** Run date on which the query will be asked next. */
   due_on: string;
-  /**
-   * Interval: the number of days between two purchases of the query.
-   */
+  /** Interval: the number of days between two purchases of the query. */
   interval_days: number;
-  /**
-   * List that contains the query.
-   */
+  /** List that contains the query. */
   list_id: number;
-  /**
-   * Query to which the decision applies.
-   */
+  /** Query to which the decision applies. */
   query_id: string;
-  /**
-   * Reason for the interval, in one sentence.
-   */
+  /** Reason for the interval, in one sentence. */
   why: string;
 }
 
 export interface Calls {
-  /**
-   * Account that paid for the call.
-   */
+  /** Account that paid for the call. */
   account_id: number;
-  /**
-   * Number of repeated requests for the lost answer, with the mark as the Idempotency-Key.
-   */
+  /** Number of repeated requests for the lost answer, with the mark as the Idempotency-Key. */
   asked_again: Generated<number>;
-  /**
-   * Time of the last repeated request for the lost answer.
-   */
+  /** Time of the last repeated request for the lost answer. */
   asked_again_at: Timestamp | null;
-  /**
-   * Price class: the number of results and the device, on which prices depend.
-   */
+  /** Price class: the number of results and the device, on which prices depend. */
   class: string;
-  /**
-   * Balance reported by the answer.
-   */
+  /** Balance reported by the answer. */
   credits_remaining: number | null;
-  /**
-   * Credits reserved for the call. These credits are held while outcome is null, or while outcome is unknown and washed_at is null.
-   */
+  /** Credits reserved for the call. These credits are held while outcome is null, or while outcome is unknown and washed_at is null. */
   credits_reserved: number;
-  /**
-   * Cost of the call in credits, as reported by the answer; null if unknown. See also estimated.
-   */
+  /** Cost of the call in credits, as reported by the answer; null if unknown. See also estimated. */
   credits_used: number | null;
-  /**
-   * Code of the error.
-   */
+  /** Code of the error. */
   error_code: string | null;
-  /**
-   * Description of the error, in one sentence.
-   */
+  /** Description of the error, in one sentence. */
   error_message: string | null;
-  /**
-   * True if the answer reported no price. If true, credits_used is the decrease in the balance.
-   */
+  /** True if the answer reported no price. If true, credits_used is the decrease in the balance. */
   estimated: Generated<boolean>;
-  /**
-   * Time at which the outcome was recorded.
-   */
+  /** Time at which the outcome was recorded. */
   finished_at: Timestamp | null;
-  /**
-   * HTTP status of the response; null if no response was received.
-   */
+  /** HTTP status of the response; null if no response was received. */
   http_status: number | null;
-  /**
-   * Identifier of the call.
-   */
+  /** Identifier of the call. */
   id: Generated<number>;
-  /**
-   * Random value that the worker created before the reservation. An answer is matched to its call by call number and mark, because a database restored to an earlier state reuses call numbers. Null if the call was made by an older version, or if its query was forgotten.
-   */
+  /** Random value that the worker created before the reservation. An answer is matched to its call by call number and mark, because a database restored to an earlier state reuses call numbers. Null if the call was made by an older version, or if its query was forgotten. */
   mark: string | null;
-  /**
-   * Maximum age in milliseconds at which a stored answer would have been reused instead. Null for old calls, for which this age was not recorded.
-   */
+  /** Maximum age in milliseconds at which a stored answer would have been reused instead. Null for old calls, for which this age was not recorded. */
   max_age_ms: number | null;
-  /**
-   * Outcome of the call: settled, unknown (may have been charged) or unsent (released without being sent). Null while the call is in flight.
-   */
+  /** Outcome of the call: settled, unknown (may have been charged) or unsent (released without being sent). Null while the call is in flight. */
   outcome: string | null;
-  /**
-   * True if the call was admitted alone to determine the balance.
-   */
+  /** True if the call was admitted alone to determine the balance. */
   probe: Generated<boolean>;
-  /**
-   * Query that was sent.
-   */
+  /** Query that was sent. */
   query_id: string;
-  /**
-   * Time at which the call was reserved, just before it was sent.
-   */
+  /** Time at which the call was reserved, just before it was sent. */
   sent_at: Timestamp;
-  /**
-   * Start number of the call. An account's calls are numbered in the order in which they start.
-   */
+  /** Start number of the call. An account's calls are numbered in the order in which they start. */
   start_seq: number;
-  /**
-   * Value of accounts.used_total at the start of the call.
-   */
+  /** Value of accounts.used_total at the start of the call. */
   start_total: number;
-  /**
-   * Task for which the call was made.
-   */
+  /** Task for which the call was made. */
   task_id: number;
-  /**
-   * Time at which the call was abandoned because its answer could not be read.
-   */
+  /** Time at which the call was abandoned because its answer could not be read. */
   unknown_at: Timestamp | null;
-  /**
-   * Time at which a reported balance first included the cost of this call, whose outcome is unknown. After this time, no credits are held for the call.
-   */
+  /** Time at which a reported balance first included the cost of this call, whose outcome is unknown. After this time, no credits are held for the call. */
   washed_at: Timestamp | null;
-  /**
-   * Worker that made the call.
-   */
+  /** Worker that made the call. */
   worker: number;
 }
 
 export interface Clusters {
-  /**
-   * Identifier derived from the label.
-   */
+  /** Identifier derived from the label. */
   id: string;
-  /**
-   * Label of the cluster.
-   */
+  /** Label of the cluster. */
   label: string;
 }
 
-export interface CtrCurve {
-  /**
-   * Share of clicks, from 0 to 1. A position that is not in the curve gets no clicks.
-   */
-  ctr: number;
-  /**
-   * Name of the curve. The "default" curve is used unless the querymill.ctr_curve setting names another curve.
-   */
-  curve: string;
-  /**
-   * Position in the answer.
-   */
-  position: number;
-}
-
 export interface Domains {
-  /**
-   * Domain used in analysis: the host in lower case without a leading www.
-   */
+  /** Domain used in analysis: the host in lower case without a leading www. */
   domain: Generated<string>;
-  /**
-   * Host name as given in answers.
-   */
+  /** Host name as given in answers. */
   host: string;
-  /**
-   * Identifier derived from the host.
-   */
+  /** Identifier derived from the host. */
   id: string;
-  /**
-   * Registrable domain of the host; null for an IP address or a name without a registrable domain.
-   */
+  /** Registrable domain of the host; null for an IP address or a name without a registrable domain. */
   site: string | null;
 }
 
 export interface Entities {
-  /**
-   * Identifier derived from name and type.
-   */
+  /** Identifier derived from name and type. */
   id: string;
-  /**
-   * Name of the entity.
-   */
+  /** Name of the entity. */
   name: string;
-  /**
-   * Type assigned by the API.
-   */
+  /** Type assigned by the API. */
   type: string | null;
 }
 
 export interface Expansions {
-  /**
-   * Time at which the related search was added.
-   */
+  /** Time at which the related search was added. */
   decided_at: Generated<Timestamp>;
-  /**
-   * Query whose answer suggested the related search. If answers to several queries in the previous round suggested the related search, the query with the highest weight is stored.
-   */
+  /** Query whose answer suggested the related search. If answers to several queries in the previous round suggested the related search, the query with the highest weight is stored. */
   from_query: string;
-  /**
-   * List to which the related search was added.
-   */
+  /** List to which the related search was added. */
   list_id: number;
-  /**
-   * Origin of the answers that suggest the related search, and of the answers bought for it: live, test or sandbox.
-   */
+  /** Origin of the answers that suggest the related search, and of the answers bought for it: live, test or sandbox. */
   origin: string;
-  /**
-   * Query created from the related search.
-   */
+  /** Query created from the related search. */
   query_id: string;
-  /**
-   * Round of the expansion. Round 1 contains related searches from answers to the expanded list's queries, round 2 contains related searches from answers to round 1's queries, and so on.
-   */
+  /** Round of the expansion. Round 1 contains related searches from answers to the expanded list's queries, round 2 contains related searches from answers to round 1's queries, and so on. */
   round: number;
-  /**
-   * Run that buys the query; null until that run is planned.
-   */
+  /** Run that buys the query; null until that run is planned. */
   run_id: number | null;
-  /**
-   * List that was expanded.
-   */
+  /** List that was expanded. */
   source_list_id: number;
-  /**
-   * Number of queries whose newest answers suggested the related search when it was added.
-   */
+  /** Number of queries whose newest answers suggested the related search when it was added. */
   sources: number;
-  /**
-   * Sum of the weights of the queries whose answers suggested the related search. The related searches with the highest sums were added first.
-   */
+  /** Sum of the weights of the queries whose answers suggested the related search. The related searches with the highest sums were added first. */
   weight: number;
 }
 
 export interface FinishedAnswers {
-  /**
-   * Domains in the answer, each listed once.
-   */
+  /** Domains in the answer, each listed once. */
   domains: string[];
-  /**
-   * Finished day (finished_days.id) for which the row was last stored. Rows whose finished day no longer exists are deleted.
-   */
+  /** Finished day (finished_days.id) for which the row was last stored. Rows whose finished day no longer exists are deleted. */
   finish_id: number;
-  /**
-   * Distinct pages at positions 1 to 10, as numbers derived from their addresses.
-   */
+  /** Distinct pages at positions 1 to 10, as numbers derived from their addresses. */
   pages: ArrayType<number>;
-  /**
-   * Best place of each domain in the domains column, as in result_domains; null for a domain without a place.
-   */
+  /** Best place of each domain in the domains column, as in result_domains; null for a domain without a place. */
   places: ArrayType<number>;
-  /**
-   * Answer from the finished day, or an older answer reused for that day.
-   */
+  /** Answer from the finished day, or an older answer reused for that day. */
   search_id: number;
 }
 
 export interface FinishedCosts {
-  /**
-   * Number of readable answers.
-   */
+  /** Number of readable answers. */
   answers: number;
-  /**
-   * Number of calls sent for the queries in this row.
-   */
+  /** Number of calls sent for the queries in this row. */
   calls: number;
-  /**
-   * Number of readable answers that differ from the previous answer to the same query; null if there are no readable answers.
-   */
+  /** Number of readable answers that differ from the previous answer to the same query; null if there are no readable answers. */
   changed: number | null;
-  /**
-   * Credits used for calls without a readable answer.
-   */
+  /** Credits used for calls without a readable answer. */
   credits_lost: number;
-  /**
-   * Credits reserved for calls with an unknown outcome.
-   */
+  /** Credits reserved for calls with an unknown outcome. */
   credits_unknown: number;
-  /**
-   * Credits used by the calls in this row.
-   */
+  /** Credits used by the calls in this row. */
   credits_used: number;
-  /**
-   * Finished day (finished_days.id) to which the row belongs. Rows whose finished day no longer exists are deleted.
-   */
+  /** Finished day (finished_days.id) to which the row belongs. Rows whose finished day no longer exists are deleted. */
   finish_id: number;
-  /**
-   * Name of the list; null if the list no longer exists.
-   */
+  /** Name of the list; null if the list no longer exists. */
   list: string | null;
-  /**
-   * Set of labels in finished_labels.
-   */
+  /** Set of labels in finished_labels. */
   set_id: number;
-  /**
-   * Labels of the queries in the list.
-   */
+  /** Labels of the queries in the list. */
   tags: string[];
-  /**
-   * Number of calls with an unknown outcome.
-   */
+  /** Number of calls with an unknown outcome. */
   unknown_calls: number;
 }
 
 export interface FinishedDays {
-  /**
-   * Hash of all inputs to the sums except the answers, as returned by analysis.basis(): the origins, the click curve, and the domain entries that contain a folder or a wildcard.
-   */
+  /** Hash of all inputs to the sums except the answers, as returned by analysis.basis(): the origins, the click curve, and the domain entries that contain a folder or a wildcard. */
   basis: string;
-  /**
-   * Time at which the computation of the sums began.
-   */
+  /** Time at which the computation of the sums began. */
   begun_at: Generated<Timestamp>;
-  /**
-   * Identifier of the stored sums. Each computation gets a new identifier, so that new rows cannot be confused with older rows.
-   */
+  /** Identifier of the stored sums. Each computation gets a new identifier, so that new rows cannot be confused with older rows. */
   id: Generated<number>;
-  /**
-   * Time at which the sums were completed. Null while the sums are incomplete. Incomplete sums are not read.
-   */
+  /** Time at which the sums were completed. Null while the sums are incomplete. Incomplete sums are not read. */
   made_at: Timestamp | null;
-  /**
-   * Run date of the finished day.
-   */
+  /** Run date of the finished day. */
   run_date: string;
-  /**
-   * True if an answer compared on this day was bought for another day. If true, the views do not use finished_costs.
-   */
+  /** True if an answer compared on this day was bought for another day. If true, the views do not use finished_costs. */
   strays: Generated<boolean>;
 }
 
 export interface FinishedGroups {
-  /**
-   * Finished day (finished_days.id) to which the row belongs. Rows whose finished day no longer exists are deleted.
-   */
+  /** Finished day (finished_days.id) to which the row belongs. Rows whose finished day no longer exists are deleted. */
   finish_id: number;
-  /**
-   * Identifier of the group: the lowest query id in the group.
-   */
+  /** Identifier of the group: the lowest query id in the group. */
   group_id: string;
-  /**
-   * Query in the group.
-   */
+  /** Query in the group. */
   query_id: string;
 }
 
 export interface FinishedKeywordDays {
-  /**
-   * Hash of the entries in own_domains and rival_domains on which the stored keywords depend, as returned by analysis.keyword_basis().
-   */
+  /** Hash of the entries in own_domains and rival_domains on which the stored keywords depend, as returned by analysis.keyword_basis(). */
   basis: string;
-  /**
-   * Finished day (finished_days.id).
-   */
+  /** Finished day (finished_days.id). */
   finish_id: number;
-  /**
-   * Identifier of the stored keywords. Data read from the stored keywords remains valid as long as this row exists.
-   */
+  /** Identifier of the stored keywords. Data read from the stored keywords remains valid as long as this row exists. */
   id: Generated<number>;
 }
 
 export interface FinishedKeywords {
-  /**
-   * API that returned the answer.
-   */
+  /** API that returned the answer. */
   api: string | null;
-  /**
-   * Depth of the last known answer: the last position in that answer.
-   */
+  /** Depth of the last known answer: the last position in that answer. */
   depth: number | null;
-  /**
-   * Our domain with the best position; null if none of our domains is in the answer.
-   */
+  /** Our domain with the best position; null if none of our domains is in the answer. */
   domain: string | null;
-  /**
-   * Kinds of SERP features in the last known answer.
-   */
+  /** Kinds of SERP features in the last known answer. */
   features: string[];
-  /**
-   * Time at which the answer was received.
-   */
+  /** Time at which the answer was received. */
   fetched_at: Timestamp | null;
-  /**
-   * Finished day (finished_days.id) to which the row belongs. Rows whose finished day no longer exists are deleted.
-   */
+  /** Finished day (finished_days.id) to which the row belongs. Rows whose finished day no longer exists are deleted. */
   finish_id: number;
-  /**
-   * Labels of the query, as in analysis.query_labels.
-   */
+  /** Labels of the query, as in analysis.query_labels. */
   labels: string[];
-  /**
-   * Origin of the answer.
-   */
+  /** Origin of the answer. */
   origin: string | null;
-  /**
-   * Page at the best position of our domains.
-   */
+  /** Page at the best position of our domains. */
   page_id: string | null;
-  /**
-   * Best position of our domains.
-   */
+  /** Best position of our domains. */
   position: number | null;
-  /**
-   * Query of the keyword.
-   */
+  /** Query of the keyword. */
   query_id: string;
-  /**
-   * Rival domains in the last known answer.
-   */
+  /** Rival domains in the last known answer. */
   rivals: string[];
-  /**
-   * Run date of the last known answer; null if the query has no answer from the 31 days up to the finished day.
-   */
+  /** Run date of the last known answer; null if the query has no answer from the 31 days up to the finished day. */
   run_date: string | null;
-  /**
-   * Last known answer to the query.
-   */
+  /** Last known answer to the query. */
   search_id: number | null;
-  /**
-   * Weight of the query in its lists; 1 if no list sets a weight.
-   */
+  /** Weight of the query in its lists; 1 if no list sets a weight. */
   weight: number;
 }
 
 export interface FinishedLabels {
-  /**
-   * Finished day (finished_days.id) to which the row belongs. Rows whose finished day no longer exists are deleted.
-   */
+  /** Finished day (finished_days.id) to which the row belongs. Rows whose finished day no longer exists are deleted. */
   finish_id: number;
-  /**
-   * Labels of the queries in the set, including those for device, country, language, place and list.
-   */
+  /** Labels of the queries in the set, including those for device, country, language, place and list. */
   labels: string[];
-  /**
-   * Number of queries in the set that were planned.
-   */
+  /** Number of queries in the set that were planned. */
   planned: number;
-  /**
-   * Sum of the weights of the planned queries.
-   */
+  /** Sum of the weights of the planned queries. */
   planned_weight: number;
-  /**
-   * Number of queries in the set with an observation on the run date.
-   */
+  /** Number of queries in the set with an observation on the run date. */
   queries: number;
-  /**
-   * Id of the label set, as returned by analysis.set_id.
-   */
+  /** Id of the label set, as returned by analysis.set_id. */
   set_id: number;
-  /**
-   * Sum of the weights of the queries with an observation on the run date.
-   */
+  /** Sum of the weights of the queries with an observation on the run date. */
   weight: number;
 }
 
 export interface FinishedLosses {
-  /**
-   * Place of the domain in answer base_search_id, encoded as in result_domains.
-   */
+  /** Place of the domain in answer base_search_id, encoded as in result_domains. */
   base_place: number;
-  /**
-   * Run date of the last answer that shows the domain in the top 10.
-   */
+  /** Run date of the last answer that shows the domain in the top 10. */
   base_run_date: string;
-  /**
-   * Last answer that shows the domain in the top 10.
-   */
+  /** Last answer that shows the domain in the top 10. */
   base_search_id: number;
-  /**
-   * True if the answer from this day confirmed the loss. A confirmed loss is not stored again for later days.
-   */
+  /** True if the answer from this day confirmed the loss. A confirmed loss is not stored again for later days. */
   confirmed: boolean;
-  /**
-   * Domain that lost its place.
-   */
+  /** Domain that lost its place. */
   domain: string;
-  /**
-   * Finished day (finished_days.id) to which the row belongs. Rows whose finished day no longer exists are deleted.
-   */
+  /** Finished day (finished_days.id) to which the row belongs. Rows whose finished day no longer exists are deleted. */
   finish_id: number;
-  /**
-   * Best position of the domain in the answer from the finished day; null if that answer does not show the domain.
-   */
+  /** Best position of the domain in the answer from the finished day; null if that answer does not show the domain. */
   position: number | null;
-  /**
-   * Query for which the domain lost its place.
-   */
+  /** Query for which the domain lost its place. */
   query_id: string;
 }
 
 export interface FinishedQueries {
-  /**
-   * Finished day (finished_days.id) to which the row belongs. Rows whose finished day no longer exists are deleted.
-   */
+  /** Finished day (finished_days.id) to which the row belongs. Rows whose finished day no longer exists are deleted. */
   finish_id: number;
-  /**
-   * Query to which the labels apply.
-   */
+  /** Query to which the labels apply. */
   query_id: string;
-  /**
-   * Set of labels in finished_labels.
-   */
+  /** Set of labels in finished_labels. */
   set_id: number;
 }
 
 export interface FinishedRelated {
-  /**
-   * Finished day (finished_days.id) to which the row belongs. Rows whose finished day no longer exists are deleted.
-   */
+  /** Finished day (finished_days.id) to which the row belongs. Rows whose finished day no longer exists are deleted. */
   finish_id: number;
-  /**
-   * Query whose answer suggested the related search.
-   */
+  /** Query whose answer suggested the related search. */
   query_id: string;
-  /**
-   * Related search suggested in the answer.
-   */
+  /** Related search suggested in the answer. */
   related_search_id: string;
 }
 
 export interface FinishedShares {
-  /**
-   * Estimated clicks: the sum of each query's weight times the share of clicks at the best position, over the queries for which the domain ranks. Null if the click curve has no value for any of these positions.
-   */
+  /** Estimated clicks: the sum of each query's weight times the share of clicks at the best position, over the queries for which the domain ranks. Null if the click curve has no value for any of these positions. */
   clicks: number | null;
-  /**
-   * Domain, as shown in the views.
-   */
+  /** Domain, as shown in the views. */
   domain: string;
-  /**
-   * Finished day (finished_days.id) to which the row belongs. Rows whose finished day no longer exists are deleted.
-   */
+  /** Finished day (finished_days.id) to which the row belongs. Rows whose finished day no longer exists are deleted. */
   finish_id: number;
-  /**
-   * Sum of the domain's best positions, one for each query for which the domain ranks.
-   */
+  /** Sum of the domain's best positions, one for each query for which the domain ranks. */
   positions: number;
-  /**
-   * Number of queries for which the domain ranks, at any position.
-   */
+  /** Number of queries for which the domain ranks, at any position. */
   ranked: number;
-  /**
-   * Id of the label set in finished_labels.
-   */
+  /** Id of the label set in finished_labels. */
   set_id: number;
-  /**
-   * Number of queries with the domain at positions 1 to 10.
-   */
+  /** Number of queries with the domain at positions 1 to 10. */
   top_10: number;
-  /**
-   * Number of queries with the domain at positions 1 to 20.
-   */
+  /** Number of queries with the domain at positions 1 to 20. */
   top_20: number;
-  /**
-   * Number of queries with the domain at positions 1 to 3.
-   */
+  /** Number of queries with the domain at positions 1 to 3. */
   top_3: number;
 }
 
 export interface FinishedSteps {
-  /**
-   * Pages that entered positions 1 to 10, as numbers derived from their addresses. Null if no page entered, or if there is no previous answer.
-   */
+  /** Pages that entered positions 1 to 10, as numbers derived from their addresses. Null if no page entered, or if there is no previous answer. */
   came: ArrayType<number> | null;
-  /**
-   * Number of positions that both answers contain; null if the answers cannot be compared.
-   */
+  /** Number of positions that both answers contain; null if the answers cannot be compared. */
   compared_depth: number | null;
-  /**
-   * Depth of the new answer: its last position.
-   */
+  /** Depth of the new answer: its last position. */
   depth: number;
-  /**
-   * Number of pages that entered the top ten.
-   */
+  /** Number of pages that entered the top ten. */
   entered: number | null;
-  /**
-   * Time at which the new answer was received.
-   */
+  /** Time at which the new answer was received. */
   fetched_at: Timestamp;
-  /**
-   * Finished day (finished_days.id) to which the row belongs. Rows whose finished day no longer exists are deleted.
-   */
+  /** Finished day (finished_days.id) to which the row belongs. Rows whose finished day no longer exists are deleted. */
   finish_id: number;
-  /**
-   * Number of pages that left the top ten.
-   */
+  /** Number of pages that left the top ten. */
   left_top_10: number | null;
-  /**
-   * Position change of each domain in the two answers, as in analysis.movers.places; null if there are no moves.
-   */
+  /** Position change of each domain in the two answers, as in analysis.movers.places; null if there are no moves. */
   moves: ArrayType<number> | null;
-  /**
-   * Depth of the previous answer: its last position; null for the first answer.
-   */
+  /** Depth of the previous answer: its last position; null for the first answer. */
   previous_depth: number | null;
-  /**
-   * Run date of the previous answer; null for the first answer.
-   */
+  /** Run date of the previous answer; null for the first answer. */
   previous_run_date: string | null;
-  /**
-   * Previous answer; null for the first answer.
-   */
+  /** Previous answer; null for the first answer. */
   previous_search_id: number | null;
-  /**
-   * Query that was answered.
-   */
+  /** Query that was answered. */
   query_id: string;
-  /**
-   * True if the intent or sentiment has changed since the previous answer; null if there is no previous answer.
-   */
+  /** True if the intent or sentiment has changed since the previous answer; null if there is no previous answer. */
   relabelled: boolean | null;
-  /**
-   * Domains with a page whose title differs between the two answers; null if there are none.
-   */
+  /** Domains with a page whose title differs between the two answers; null if there are none. */
   retitled: string[] | null;
-  /**
-   * New answer from the finished day.
-   */
+  /** New answer from the finished day. */
   search_id: number;
-  /**
-   * Number of pages in the top ten of both answers.
-   */
+  /** Number of pages in the top ten of both answers. */
   stayed: number | null;
-  /**
-   * Domains with several pages in the two answers and different best pages; null if there are none.
-   */
+  /** Domains with several pages in the two answers and different best pages; null if there are none. */
   switched: string[] | null;
-  /**
-   * Difference between the two answers, from 0 (the same) to 1 (nothing in common); null if the two answers cannot be compared.
-   */
+  /** Difference between the two answers, from 0 (the same) to 1 (nothing in common); null if the two answers cannot be compared. */
   volatility: number | null;
-  /**
-   * Pages that left positions 1 to 10, in the format of the came column.
-   */
+  /** Pages that left positions 1 to 10, in the format of the came column. */
   went: ArrayType<number> | null;
 }
 
-export interface FirstTens {
-  /**
-   * Answer that contains the top ten.
-   */
-  search_id: number;
-  /**
-   * Encoded top ten. The first two bytes hold the depth (10 at most), and the next two bytes hold the number of pages. The first four bytes of each page's id follow; these bytes are derived from its url_key.
-   */
-  sight: Buffer;
-}
-
 export interface Forecasts {
-  /**
-   * Account to which the forecast applies.
-   */
+  /** Account to which the forecast applies. */
   account_id: number;
-  /**
-   * Time at which the latest computation began. No other process computes the forecast at the same time.
-   */
+  /** Time at which the latest computation began. No other process computes the forecast at the same time. */
   asked_at: Timestamp;
-  /**
-   * Balance after all calls in flight are paid for; null if no answer has reported a balance.
-   */
+  /** Balance after all calls in flight are paid for; null if no answer has reported a balance. */
   balance: number | null;
-  /**
-   * Number of credits expected to be used in the 24 hours after the forecast; null if unknown.
-   */
+  /** Number of credits expected to be used in the 24 hours after the forecast; null if unknown. */
   day_credits: number | null;
-  /**
-   * Credit floor.
-   */
+  /** Credit floor. */
   floor: Generated<number>;
-  /**
-   * Time at which the credit floor is expected to be reached; null if the floor is not reached within the period.
-   */
+  /** Time at which the credit floor is expected to be reached; null if the floor is not reached within the period. */
   floor_at: Timestamp | null;
-  /**
-   * Time at which the figures were computed; null before the first computation.
-   */
+  /** Time at which the figures were computed; null before the first computation. */
   made_at: Timestamp | null;
-  /**
-   * Missing input (balance or prices) that is required to compute the steps; null if both inputs are known.
-   */
+  /** Missing input (balance or prices) that is required to compute the steps; null if both inputs are known. */
   missing: string | null;
-  /**
-   * Time at which an answer reported the balance.
-   */
+  /** Time at which an answer reported the balance. */
   observed_at: Timestamp | null;
-  /**
-   * Duration of the computation in milliseconds. The longer a computation takes, the less often it is repeated.
-   */
+  /** Duration of the computation in milliseconds. The longer a computation takes, the less often it is repeated. */
   took_ms: Generated<number>;
-  /**
-   * End of the period that the forecast covers.
-   */
+  /** End of the period that the forecast covers. */
   until: Timestamp | null;
 }
 
 export interface ForecastSteps {
-  /**
-   * Account to which the forecast applies.
-   */
+  /** Account to which the forecast applies. */
   account_id: number;
-  /**
-   * Credits left after the step.
-   */
+  /** Credits left after the step. */
   after: number;
-  /**
-   * Number of queries to be bought.
-   */
+  /** Number of queries to be bought. */
   asked: number;
-  /**
-   * Time at which the step begins.
-   */
+  /** Time at which the step begins. */
   at: Timestamp;
-  /**
-   * Number of the step's queries that can be bought without exceeding a budget or crossing the credit floor.
-   */
+  /** Number of the step's queries that can be bought without exceeding a budget or crossing the credit floor. */
   bought: number;
-  /**
-   * Cost of the step in credits at recent prices.
-   */
+  /** Cost of the step in credits at recent prices. */
   credits: number;
-  /**
-   * Limit that prevents the purchase of the remaining queries: budget (of the step itself), list, day, month or floor; null if no limit applies.
-   */
+  /** Limit that prevents the purchase of the remaining queries: budget (of the step itself), list, day, month or floor; null if no limit applies. */
   cut: string | null;
-  /**
-   * Time at which the credit floor stops the step; null if the floor does not stop it.
-   */
+  /** Time at which the credit floor stops the step; null if the floor does not stop it. */
   floor_at: Timestamp | null;
-  /**
-   * Number of queries that are not bought, because they are not due or have an answer that is recent enough.
-   */
+  /** Number of queries that are not bought, because they are not due or have an answer that is recent enough. */
   fresh: number;
-  /**
-   * Kind of step: run (open now), night or renewal.
-   */
+  /** Kind of step: run (open now), night or renewal. */
   kind: string;
-  /**
-   * List whose queries are bought in this step.
-   */
+  /** List whose queries are bought in this step. */
   list: string;
-  /**
-   * Number of the run, or name of the schedule.
-   */
+  /** Number of the run, or name of the schedule. */
   name: string;
-  /**
-   * Position of the step in chronological order.
-   */
+  /** Position of the step in chronological order. */
   step: number;
-  /**
-   * True if the step stays within all limits even at the highest recent price.
-   */
+  /** True if the step stays within all limits even at the highest recent price. */
   sure: boolean;
-  /**
-   * Cost of the step in credits at the highest recent price.
-   */
+  /** Cost of the step in credits at the highest recent price. */
   worst: number;
 }
 
 export interface ForgettingQueries {
-  /**
-   * List that is being forgotten, if no other list contains the query; null if the query is removed from all lists.
-   */
+  /** List that is being forgotten, if no other list contains the query; null if the query is removed from all lists. */
   list_id: number | null;
-  /**
-   * Query to be removed.
-   */
+  /** Query to be removed. */
   query_id: string;
 }
 
 export interface ForgettingWords {
-  /**
-   * Identifier of the row in its table.
-   */
+  /** Identifier of the row in its table. */
   id: string;
-  /**
-   * Table that contains the row.
-   */
+  /** Table that contains the row. */
   kind: string;
 }
 
 export interface ForgottenBodies {
-  /**
-   * Call that was answered.
-   */
+  /** Call that was answered. */
   call_id: number;
 }
 
 export interface ForgottenTasks {
-  /**
-   * Run to which the task belonged.
-   */
+  /** Run to which the task belonged. */
   run_id: number;
-  /**
-   * Task whose row was deleted.
-   */
+  /** Task whose row was deleted. */
   task_id: number;
 }
 
 export interface Installation {
-  /**
-   * Time at which the tables were created.
-   */
+  /** Time at which the tables were created. */
   created_at: Generated<Timestamp>;
-  /**
-   * Identifier of this database, created with the tables.
-   */
+  /** Identifier of this database, created with the tables. */
   id: Generated<string>;
 }
 
 export interface ListQueries {
-  /**
-   * Cost per click, in the currency used by the tool that created the list. If several lines contain the query, the highest cost applies.
-   */
+  /** Cost per click, in the currency used by the tool that created the list. If several lines contain the query, the highest cost applies. */
   cpc: number | null;
-  /**
-   * Difficulty of ranking, according to the tool that created the list. If several lines contain the query, the highest difficulty applies.
-   */
+  /** Difficulty of ranking, according to the tool that created the list. If several lines contain the query, the highest difficulty applies. */
   difficulty: number | null;
-  /**
-   * Interval in days at which nightly runs buy the query; null if the list sets no interval. If several lines contain the query, the shortest interval applies.
-   */
+  /** Interval in days at which nightly runs buy the query; null if the list sets no interval. If several lines contain the query, the shortest interval applies. */
   every_days: number | null;
-  /**
-   * Time at which the list first contained the query.
-   */
+  /** Time at which the list first contained the query. */
   first_seen: Generated<Timestamp>;
-  /**
-   * Text as given in the file, if it differs from the canonical text.
-   */
+  /** Text as given in the file, if it differs from the canonical text. */
   given: string | null;
-  /**
-   * Time at which the list last contained the query. If the list has been read since then, the query is no longer in the list.
-   */
+  /** Time at which the list last contained the query. If the list has been read since then, the query is no longer in the list. */
   last_seen: Generated<Timestamp>;
-  /**
-   * List that contains the query.
-   */
+  /** List that contains the query. */
   list_id: number;
-  /**
-   * Maximum age in milliseconds of an answer that nightly runs reuse for the query. This age overrides the age set for the run. Null if the list sets no age. If several lines contain the query, the lowest age applies.
-   */
+  /** Maximum age in milliseconds of an answer that nightly runs reuse for the query. This age overrides the age set for the run. Null if the list sets no age. If several lines contain the query, the lowest age applies. */
   max_age_ms: number | null;
-  /**
-   * Priority of the query, from 1 (bought first) to 9 (last). If several lines contain the query, the most urgent priority applies.
-   */
+  /** Priority of the query, from 1 (bought first) to 9 (last). If several lines contain the query, the most urgent priority applies. */
   priority: Generated<number>;
-  /**
-   * Query on the list.
-   */
+  /** Query on the list. */
   query_id: string;
-  /**
-   * Labels from the list. If several lines contain the query, their labels are combined.
-   */
+  /** Labels from the list. If several lines contain the query, their labels are combined. */
   tags: Generated<string[]>;
-  /**
-   * Page that should rank for the query; null if the list specifies no page.
-   */
+  /** Page that should rank for the query; null if the list specifies no page. */
   target_url: string | null;
-  /**
-   * Weight of the query in weighted analyses. If several lines contain the query, the highest weight applies.
-   */
+  /** Weight of the query in weighted analyses. If several lines contain the query, the highest weight applies. */
   weight: number | null;
 }
 
 export interface ListQueryHistory {
-  /**
-   * List that contains the query.
-   */
+  /** List that contains the query. */
   list_id: number;
-  /**
-   * Query on the list.
-   */
+  /** Query on the list. */
   query_id: string;
-  /**
-   * Labels before the change.
-   */
+  /** Labels before the change. */
   tags: string[];
-  /**
-   * Target page before the change.
-   */
+  /** Target page before the change. */
   target_url: string | null;
-  /**
-   * Time at which these values were replaced.
-   */
+  /** Time at which these values were replaced. */
   until: Timestamp;
-  /**
-   * Weight before the change.
-   */
+  /** Weight before the change. */
   weight: number | null;
 }
 
 export interface Lists {
-  /**
-   * Maximum number of credits that all of the list's runs in a calendar month (by run date) may use; null for no limit.
-   */
+  /** Maximum number of credits that all of the list's runs in a calendar month (by run date) may use; null for no limit. */
   budget: number | null;
-  /**
-   * Time at which the list was first read.
-   */
+  /** Time at which the list was first read. */
   created_at: Generated<Timestamp>;
-  /**
-   * Time at which the list was forgotten and its name replaced; null if the list was not forgotten.
-   */
+  /** Time at which the list was forgotten and its name replaced; null if the list was not forgotten. */
   forgotten_at: Timestamp | null;
-  /**
-   * Identifier of the list.
-   */
+  /** Identifier of the list. */
   id: Generated<number>;
-  /**
-   * Name of the list: the file name without its extension, unless another name was given.
-   */
+  /** Name of the list: the file name without its extension, unless another name was given. */
   name: string;
-  /**
-   * Options for reading the list (encoding, delimiter, columns), as chosen by the user. If the list is read again without options, these options still apply.
-   */
+  /** Options for reading the list (encoding, delimiter, columns), as chosen by the user. If the list is read again without options, these options still apply. */
   reading: Json | null;
-  /**
-   * Path of the file that was last read.
-   */
+  /** Path of the file that was last read. */
   source: string;
 }
 
-export interface LoadedAnswers {
-  /**
-   * Answer that was read from the archive.
-   */
-  search_id: number;
-}
-
-export interface LoadedDays {
-  /**
-   * Run date that was read from the archive.
-   */
-  run_date: string;
-}
-
 export interface NightEvidence {
-  /**
-   * Name of the plausibility rule.
-   */
+  /** Name of the plausibility rule. */
   rule: string;
-  /**
-   * Run that was judged.
-   */
+  /** Run that was judged. */
   run_id: number;
-  /**
-   * Value that the rule computed for the run.
-   */
+  /** Value that the rule computed for the run. */
   score: number;
-  /**
-   * Median score of the runs used for comparison; null if there are fewer than three such runs.
-   */
+  /** Median score of the runs used for comparison; null if there are fewer than three such runs. */
   usual: number | null;
-  /**
-   * Verdict of the rule: fine, notice (odd, but the answers are shown), lasting (odd for the third time in a row; treated as usual from now on) or quarantine.
-   */
+  /** Verdict of the rule: fine, notice (odd, but the answers are shown), lasting (odd for the third time in a row; treated as usual from now on) or quarantine. */
   verdict: string;
 }
 
 export interface NightHealth {
-  /**
-   * Time of the last judgement before the run was checked for rank alerts; null if the run has not been checked, or if no rules existed.
-   */
+  /** Time of the last judgement before the run was checked for rank alerts; null if the run has not been checked, or if no rules existed. */
   alerts_at: Timestamp | null;
-  /**
-   * Summary of the run's rank alerts, in one sentence.
-   */
+  /** Summary of the run's rank alerts, in one sentence. */
   alerts_headline: string | null;
-  /**
-   * Combined severity of the run's rank alerts: high, medium or low; null if the run raised no alerts. high: at least five queries, and at least a quarter of all queries, dropped. medium: at least a twentieth of the queries dropped, or a share of voice decreased.
-   */
+  /** Combined severity of the run's rank alerts: high, medium or low; null if the run raised no alerts. high: at least five queries, and at least a quarter of all queries, dropped. medium: at least a twentieth of the queries dropped, or a share of voice decreased. */
   alerts_severity: string | null;
-  /**
-   * Number of queries to be bought that have a readable answer.
-   */
+  /** Number of queries to be bought that have a readable answer. */
   answered: number;
-  /**
-   * Number of queries to be bought. Queries that reused an answer or were not asked are excluded.
-   */
+  /** Number of queries to be bought. Queries that reused an answer or were not asked are excluded. */
   asked: number;
-  /**
-   * Number of answers that could be compared with an older answer to the same query.
-   */
+  /** Number of answers that could be compared with an older answer to the same query. */
   compared: Generated<number>;
-  /**
-   * Mean depth of the answers with results; null if no answer has results.
-   */
+  /** Mean depth of the answers with results; null if no answer has results. */
   depth: number | null;
-  /**
-   * Number of readable answers without any results.
-   */
+  /** Number of readable answers without any results. */
   empty: number;
-  /**
-   * Mean share of top-ten results on country domains other than the requested country's; null if no country was requested.
-   */
+  /** Mean share of top-ten results on country domains other than the requested country's; null if no country was requested. */
   foreign_share: number | null;
-  /**
-   * Time at which the run was judged. A reopened run is judged again when it ends. A run that was cancelled or never began has figures but no judgement.
-   */
+  /** Time at which the run was judged. A reopened run is judged again when it ends. A run that was cancelled or never began has figures but no judgement. */
   judged_at: Generated<Timestamp>;
-  /**
-   * Number of minutes from the creation of the run to its end, including pauses.
-   */
+  /** Number of minutes from the creation of the run to its end, including pauses. */
   minutes: number;
-  /**
-   * Number of minutes during which none of the run's queries could be bought, because the accounts were stopped, or because the run had ended and was reopened later.
-   */
+  /** Number of minutes during which none of the run's queries could be bought, because the accounts were stopped, or because the run had ended and was reopened later. */
   paused_minutes: Generated<number>;
-  /**
-   * Mean cost of an answer in credits; null if no answer reported its cost.
-   */
+  /** Mean cost of an answer in credits; null if no answer reported its cost. */
   price: number | null;
-  /**
-   * Reasons why the run is suspect, with one sentence per reason; empty if the run is not suspect.
-   */
+  /** Reasons why the run is suspect, with one sentence per reason; empty if the run is not suspect. */
   reasons: string[];
-  /**
-   * Other anomalies of the run, one sentence each. The run's answers are shown despite these anomalies.
-   */
+  /** Other anomalies of the run, one sentence each. The run's answers are shown despite these anomalies. */
   remarks: Generated<string[]>;
-  /**
-   * Mean share of top-ten results whose page also has a better position in the same answer.
-   */
+  /** Mean share of top-ten results whose page also has a better position in the same answer. */
   repeats: number | null;
-  /**
-   * Run to which the figures belong.
-   */
+  /** Run to which the figures belong. */
   run_id: number;
-  /**
-   * Mean share of the run's other queries whose answers also show a given top-ten page. Null if the run has fewer than five queries.
-   */
+  /** Mean share of the run's other queries whose answers also show a given top-ten page. Null if the run has fewer than five queries. */
   sameness: number | null;
-  /**
-   * Highest share, over all earlier days, of changed answers that show exactly the same pages as on that day. Null if no earlier day has at least eight changed answers.
-   */
+  /** Highest share, over all earlier days, of changed answers that show exactly the same pages as on that day. Null if no earlier day has at least eight changed answers. */
   stale: number | null;
-  /**
-   * Mean change in the top ten since the last trusted answer from an earlier day, from 0 (no change) to 1 (every page is new).
-   */
+  /** Mean change in the top ten since the last trusted answer from an earlier day, from 0 (no change) to 1 (every page is new). */
   turnover: number | null;
-  /**
-   * Mean change in the top ten since the last answer, trusted or not, from an earlier day. A low value means that changes tend to last.
-   */
+  /** Mean change in the top ten since the last answer, trusted or not, from an earlier day. A low value means that changes tend to last. */
   turnover_newest: number | null;
-  /**
-   * Number of queries with an unusable answer: an unreadable body, a refusal that was charged, or an answer to another query.
-   */
+  /** Number of queries with an unusable answer: an unreadable body, a refusal that was charged, or an answer to another query. */
   unreadable: number;
-  /**
-   * Oldest run with which later runs of the list are compared: this run if a person marked it as usual, or the first of three similar runs that end with this run. Null if later runs are compared with the same runs as before.
-   */
+  /** Oldest run with which later runs of the list are compared: this run if a person marked it as usual, or the first of three similar runs that end with this run. Null if later runs are compared with the same runs as before. */
   usual_from: number | null;
-  /**
-   * Number of workers that made calls for the run.
-   */
+  /** Number of workers that made calls for the run. */
   workers: number;
 }
 
 export interface Nights {
-  /**
-   * Time at which the outcome was recorded.
-   */
+  /** Time at which the outcome was recorded. */
   decided_at: Generated<Timestamp>;
-  /**
-   * Due time of the night.
-   */
+  /** Due time of the night. */
   due_at: Timestamp;
-  /**
-   * Reason for the outcome, in one sentence.
-   */
+  /** Reason for the outcome, in one sentence. */
   note: string | null;
-  /**
-   * Outcome of the night: ran, late, skipped (an older run was in progress), missed (no scheduler was running) or failed. Null while the night is waiting to run.
-   */
+  /** Outcome of the night: ran, late, skipped (an older run was in progress), missed (no scheduler was running) or failed. Null while the night is waiting to run. */
   outcome: string | null;
-  /**
-   * Run date: the local date that the night counts for.
-   */
+  /** Run date: the local date that the night counts for. */
   run_date: string;
-  /**
-   * Run of the night; null if there is no run.
-   */
+  /** Run of the night; null if there is no run. */
   run_id: number | null;
-  /**
-   * Name of the schedule.
-   */
+  /** Name of the schedule. */
   schedule: string;
 }
 
 export interface NotesAnnotations {
-  /**
-   * Login that wrote the note. A login can write notes only under its own name and cannot change other logins' notes.
-   */
+  /** Login that wrote the note. A login can write notes only under its own name and cannot change other logins' notes. */
   author: Generated<string>;
-  /**
-   * Day of the event that the note describes.
-   */
+  /** Day of the event that the note describes. */
   date: string;
-  /**
-   * Identifier of the note.
-   */
+  /** Identifier of the note. */
   id: Generated<number>;
-  /**
-   * Label of the queries that the event affects, such as device=mobile or brand; * for all queries.
-   */
+  /** Label of the queries that the event affects, such as device=mobile or brand; * for all queries. */
   tag: Generated<string>;
-  /**
-   * Short description of the event.
-   */
+  /** Short description of the event. */
   text: string;
-  /**
-   * Time at which the note was written.
-   */
+  /** Time at which the note was written. */
   written_at: Generated<Timestamp>;
 }
 
 export interface Notices {
-  /**
-   * Earliest time at which the notice is sent: the end of a pause after a failure, or the deadline of the process that is sending the notice.
-   */
+  /** Earliest time at which the notice is sent: the end of a pause after a failure, or the deadline of the process that is sending the notice. */
   due_at: Generated<Timestamp>;
-  /**
-   * Figures about the event, as sent in the notice.
-   */
+  /** Figures about the event, as sent in the notice. */
   fields: Generated<Json>;
-  /**
-   * Time at which the notice was abandoned.
-   */
+  /** Time at which the notice was abandoned. */
   given_up_at: Timestamp | null;
-  /**
-   * Identifier of the notice. Every attempt sends the same identifier, so that the receiver can recognise duplicates.
-   */
+  /** Identifier of the notice. Every attempt sends the same identifier, so that the receiver can recognise duplicates. */
   id: Generated<string>;
-  /**
-   * Kind of event, such as run_finished, stop, night_overdue or work_unattended.
-   */
+  /** Kind of event, such as run_finished, stop, night_overdue or work_unattended. */
   kind: string;
-  /**
-   * Time at which the event was recorded.
-   */
+  /** Time at which the event was recorded. */
   noted_at: Generated<Timestamp>;
-  /**
-   * Notice that also covers this event. For example, a single notice can cover many nights of a schedule.
-   */
+  /** Notice that also covers this event. For example, a single notice can cover many nights of a schedule. */
   part_of: string | null;
-  /**
-   * Reason for the failure of the last attempt.
-   */
+  /** Reason for the failure of the last attempt. */
   problem: string | null;
-  /**
-   * Text of the notice, on one line.
-   */
+  /** Text of the notice, on one line. */
   said: Generated<string>;
-  /**
-   * Subject of the event: the run, the stop, the alert, the schedule with its due time, or the time since which no worker has been alive.
-   */
+  /** Subject of the event: the run, the stop, the alert, the schedule with its due time, or the time since which no worker has been alive. */
   subject: string;
-  /**
-   * Time at which the receiver accepted the notice. Null if the notice is waiting, was abandoned, or is covered by another notice.
-   */
+  /** Time at which the receiver accepted the notice. Null if the notice is waiting, was abandoned, or is covered by another notice. */
   told_at: Timestamp | null;
-  /**
-   * Number of attempts to send the notice, including the attempt in progress.
-   */
+  /** Number of attempts to send the notice, including the attempt in progress. */
   tries: Generated<number>;
 }
 
 export interface OrganicResults {
-  /**
-   * Values of defined fields that the columns cannot hold exactly, as received.
-   */
+  /** Values of defined fields that the columns cannot hold exactly, as received. */
   as_given: Json | null;
-  /**
-   * Host of the result; null if the result has no host.
-   */
+  /** Host of the result; null if the result has no host. */
   domain_id: string | null;
-  /**
-   * Fields that the API specification does not define, under their original names.
-   */
+  /** Fields that the API specification does not define, under their original names. */
   extra: Json | null;
-  /**
-   * Index of the result in the answer, starting at 1.
-   */
+  /** Index of the result in the answer, starting at 1. */
   ordinal: number;
-  /**
-   * Page of the result; null if the result has no address.
-   */
+  /** Page of the result; null if the result has no address. */
   page_id: string | null;
-  /**
-   * Position reported by the API; null if the API reports no readable position.
-   */
+  /** Position reported by the API; null if the API reports no readable position. */
   position: number | null;
-  /**
-   * Answer that contains the result.
-   */
+  /** Answer that contains the result. */
   search_id: number;
-  /**
-   * Snippet of the result.
-   */
+  /** Snippet of the result. */
   snippet: string | null;
-  /**
-   * Title of the result.
-   */
+  /** Title of the result. */
   title: string | null;
 }
 
 export interface OwnDomainChanges {
-  /**
-   * Brand of the entry; null if the entry has no brand.
-   */
+  /** Brand of the entry; null if the entry has no brand. */
   brand: string | null;
-  /**
-   * Kind of change: removed or added.
-   */
+  /** Kind of change: removed or added. */
   change: string;
-  /**
-   * Time of the change. All entries changed by one command have the same time.
-   */
+  /** Time of the change. All entries changed by one command have the same time. */
   changed_at: Generated<Timestamp>;
-  /**
-   * Command that made the change: load, set, end or undo.
-   */
+  /** Command that made the change: load, set, end or undo. */
   command: string;
-  /**
-   * Domain of the entry.
-   */
+  /** Domain of the entry. */
   domain: string;
-  /**
-   * Identifier of the change.
-   */
+  /** Identifier of the change. */
   id: Generated<number>;
-  /**
-   * Label of the entry.
-   */
+  /** Label of the entry. */
   label: string;
-  /**
-   * True if the entry belongs to rival_domains, false if it belongs to own_domains.
-   */
+  /** True if the entry belongs to rival_domains, false if it belongs to own_domains. */
   rival: Generated<boolean>;
-  /**
-   * First day on which the entry applies; null if no first day is set.
-   */
+  /** First day on which the entry applies; null if no first day is set. */
   since: string | null;
-  /**
-   * Last day on which the entry applies; null if no last day is set.
-   */
+  /** Last day on which the entry applies; null if no last day is set. */
   until: string | null;
 }
 
 export interface OwnDomains {
-  /**
-   * Time at which the entry was added.
-   */
+  /** Time at which the entry was added. */
   added_at: Generated<Timestamp>;
-  /**
-   * Brand of the domain; null if the label is also the name of the brand.
-   */
+  /** Brand of the domain; null if the label is also the name of the brand. */
   brand: string | null;
-  /**
-   * Domain: a host in lower case without a leading www. A leading *. covers the host itself and all of its subdomains. If the entry has a path, it covers only the pages in that folder.
-   */
+  /** Domain: a host in lower case without a leading www. A leading *. covers the host itself and all of its subdomains. If the entry has a path, it covers only the pages in that folder. */
   domain: string;
-  /**
-   * Name that we use for the domain.
-   */
+  /** Name that we use for the domain. */
   label: string;
-  /**
-   * First day on which the domain is ours under this label; null if no first day is set.
-   */
+  /** First day on which the domain is ours under this label; null if no first day is set. */
   since: string | null;
-  /**
-   * Last day on which the domain is ours under this label; null if no last day is set.
-   */
+  /** Last day on which the domain is ours under this label; null if no last day is set. */
   until: string | null;
 }
 
 export interface Pages {
-  /**
-   * Host of the address; null if the address has no host.
-   */
+  /** Host of the address; null if the address has no host. */
   domain_id: string | null;
-  /**
-   * Identifier derived from the address. The first four bytes are derived from url_key.
-   */
+  /** Identifier derived from the address. The first four bytes are derived from url_key. */
   id: string;
-  /**
-   * Address as it appears in answers.
-   */
+  /** Address as it appears in answers. */
   url: string;
-  /**
-   * Address without scheme, fragment, tracking parameters or trailing slash. All spellings of one page's address have the same url_key.
-   */
+  /** Address without scheme, fragment, tracking parameters or trailing slash. All spellings of one page's address have the same url_key. */
   url_key: string;
 }
 
 export interface Prunings {
-  /**
-   * Time at which the pruning began.
-   */
+  /** Time at which the pruning began. */
   begun_at: Generated<Timestamp>;
-  /**
-   * Number of bodies removed.
-   */
+  /** Number of bodies removed. */
   bodies: Generated<number>;
-  /**
-   * Identifier of the pruning.
-   */
+  /** Identifier of the pruning. */
   id: Generated<number>;
-  /**
-   * Pruning cutoff: only bodies received before this time were removed.
-   */
+  /** Pruning cutoff: only bodies received before this time were removed. */
   received_before: Timestamp;
 }
 
 export interface Quarantine {
-  /**
-   * One-sentence reason why the answer is not trusted.
-   */
+  /** One-sentence reason why the answer is not trusted. */
   reason: string;
-  /**
-   * Run that bought the answer.
-   */
+  /** Run that bought the answer. */
   run_id: number;
-  /**
-   * Score of the rule that flagged the answer, from 0 to 1. Null if the whole run is distrusted, or if a person made the decision.
-   */
+  /** Score of the rule that flagged the answer, from 0 to 1. Null if the whole run is distrusted, or if a person made the decision. */
   score: number | null;
-  /**
-   * Answer that is not trusted.
-   */
+  /** Answer that is not trusted. */
   search_id: number;
 }
 
 export interface Queries {
-  /**
-   * Device as sent: desktop, mobile or tablet; null if no device is sent.
-   */
+  /** Device as sent: desktop, mobile or tablet; null if no device is sent. */
   device: string | null;
-  /**
-   * Country code as sent; null if no country is sent.
-   */
+  /** Country code as sent; null if no country is sent. */
   gl: string | null;
-  /**
-   * Language code as sent; null if no language is sent.
-   */
+  /** Language code as sent; null if no language is sent. */
   hl: string | null;
-  /**
-   * Identifier derived from the query key.
-   */
+  /** Identifier derived from the query key. */
   id: string;
-  /**
-   * Query key: the hexadecimal SHA-256 of the canonical request. Queries with the same key are the same query.
-   */
+  /** Query key: the hexadecimal SHA-256 of the canonical request. Queries with the same key are the same query. */
   key: string;
-  /**
-   * Name of the place as sent; null if no place is sent.
-   */
+  /** Name of the place as sent; null if no place is sent. */
   location: string | null;
-  /**
-   * Number of results requested, from 1 to 100; always sent.
-   */
+  /** Number of results requested, from 1 to 100; always sent. */
   num: number;
-  /**
-   * Canonical text of the query, as it is sent.
-   */
+  /** Canonical text of the query, as it is sent. */
   q: string;
 }
 
 export interface RawAnswers {
-  /**
-   * Bytes of the body as received, after content decoding.
-   */
+  /** Bytes of the body as received, after content decoding. */
   body: Buffer;
-  /**
-   * Call that was answered.
-   */
+  /** Call that was answered. */
   call_id: number;
-  /**
-   * Time at which the response was received.
-   */
+  /** Time at which the response was received. */
   received_at: Generated<Timestamp>;
-  /**
-   * HTTP status of the response.
-   */
+  /** HTTP status of the response. */
   status: number;
-  /**
-   * True if the body was truncated by a network error or the size limit.
-   */
+  /** True if the body was truncated by a network error or the size limit. */
   truncated: Generated<boolean>;
 }
 
 export interface RejectedLines {
-  /**
-   * Beginning of the line.
-   */
+  /** Beginning of the line. */
   content: string;
-  /**
-   * Line number in the file, starting at 1.
-   */
+  /** Line number in the file, starting at 1. */
   line: number;
-  /**
-   * Reason why the line was rejected.
-   */
+  /** Reason why the line was rejected. */
   reason: string;
-  /**
-   * Run that read the list.
-   */
+  /** Run that read the list. */
   run_id: number;
 }
 
 export interface RelatedSearches {
-  /**
-   * Identifier derived from the text.
-   */
+  /** Identifier derived from the text. */
   id: string;
-  /**
-   * Text as given in answers.
-   */
+  /** Text as given in answers. */
   q: string;
 }
 
 export interface ResultDomains {
-  /**
-   * Domain: the host in lower case without a leading www. If an entry for our domains or rival domains covers the host or the page, the domain is that entry, such as *.example.com or example.com/folder.
-   */
+  /** Domain: the host in lower case without a leading www. If an entry for our domains or rival domains covers the host or the page, the domain is that entry, such as *.example.com or example.com/folder. */
   domain: string | null;
-  /**
-   * Index of the result in the answer, starting at 1.
-   */
+  /** Index of the result in the answer, starting at 1. */
   ordinal: number | null;
-  /**
-   * Id of the page; null if the result has no address.
-   */
+  /** Id of the page; null if the result has no address. */
   page_id: string | null;
-  /**
-   * Position and ordinal in one number: position = place >> 20, ordinal = place & 1048575. The lowest number is the best position.
-   */
+  /** Position and ordinal in one number: position = place >> 20, ordinal = place & 1048575. The lowest number is the best position. */
   place: number | null;
-  /**
-   * Position that the API reports; null if the API reports no readable position.
-   */
+  /** Position that the API reports; null if the API reports no readable position. */
   position: number | null;
-  /**
-   * Identifier of the answer.
-   */
+  /** Identifier of the answer. */
   search_id: number | null;
-  /**
-   * Registrable domain, such as example.co.uk for news.example.co.uk.
-   */
+  /** Registrable domain, such as example.co.uk for news.example.co.uk. */
   site: string | null;
-  /**
-   * Snippet of the result.
-   */
+  /** Snippet of the result. */
   snippet: string | null;
-  /**
-   * Title of the result.
-   */
+  /** Title of the result. */
   title: string | null;
-  /**
-   * Address without scheme, fragment, tracking parameters or trailing slash. All spellings of one page's address have the same url_key.
-   */
+  /** Address without scheme, fragment, tracking parameters or trailing slash. All spellings of one page's address have the same url_key. */
   url_key: string | null;
 }
 
 export interface RivalDomains {
-  /**
-   * Time at which the entry was added.
-   */
+  /** Time at which the entry was added. */
   added_at: Generated<Timestamp>;
-  /**
-   * Brand of the domain; null if the label is also the name of the brand.
-   */
+  /** Brand of the domain; null if the label is also the name of the brand. */
   brand: string | null;
-  /**
-   * Domain of a rival, in the same format as in own_domains.
-   */
+  /** Domain of a rival, in the same format as in own_domains. */
   domain: string;
-  /**
-   * Name that we use for the domain.
-   */
+  /** Name that we use for the domain. */
   label: string;
-  /**
-   * First day on which the domain belongs to the rival under this label; null if no first day is set.
-   */
+  /** First day on which the domain belongs to the rival under this label; null if no first day is set. */
   since: string | null;
-  /**
-   * Last day on which the domain belongs to the rival under this label; null if no last day is set.
-   */
+  /** Last day on which the domain belongs to the rival under this label; null if no last day is set. */
   until: string | null;
 }
 
 export interface Runs {
-  /**
-   * Number of lines accepted as queries, without duplicates.
-   */
+  /** Number of lines accepted as queries, without duplicates. */
   accepted: Generated<number>;
-  /**
-   * Maximum number of credits that the run may use; null if the run has no limit of its own.
-   */
+  /** Maximum number of credits that the run may use; null if the run has no limit of its own. */
   budget: number | null;
-  /**
-   * Credits that count toward the budget: spent, uncertain and reserved.
-   */
+  /** Credits that count toward the budget: spent, uncertain and reserved. */
   budget_used: Generated<number>;
-  /**
-   * Time at which the run was planned.
-   */
+  /** Time at which the run was planned. */
   created_at: Generated<Timestamp>;
-  /**
-   * Number of lines whose query also appears in an earlier line.
-   */
+  /** Number of lines whose query also appears in an earlier line. */
   duplicates: Generated<number>;
-  /**
-   * Time at which the run's answers were searched for new fields; null if they have not been searched yet, or if no notices about new fields are sent.
-   */
+  /** Time at which the run's answers were searched for new fields; null if they have not been searched yet, or if no notices about new fields are sent. */
   fields_read_at: Timestamp | null;
-  /**
-   * Time at which the last task ended or the run was cancelled.
-   */
+  /** Time at which the last task ended or the run was cancelled. */
   finished_at: Timestamp | null;
-  /**
-   * Identifier of the run.
-   */
+  /** Identifier of the run. */
   id: Generated<number>;
-  /**
-   * Kind of run: manual (started by hand) or nightly (started by a schedule).
-   */
+  /** Kind of run: manual (started by hand) or nightly (started by a schedule). */
   kind: string;
-  /**
-   * List whose queries the run buys.
-   */
+  /** List whose queries the run buys. */
   list_id: number;
-  /**
-   * Maximum age in milliseconds of a stored answer that can be reused. If the age is 0, every query is bought.
-   */
+  /** Maximum age in milliseconds of a stored answer that can be reused. If the age is 0, every query is bought. */
   max_age_ms: Generated<number>;
-  /**
-   * Time at which tasks in the run were last reopened (npm run retry); null if no task was ever reopened.
-   */
+  /** Time at which tasks in the run were last reopened (npm run retry); null if no task was ever reopened. */
   opened_at: Timestamp | null;
-  /**
-   * Number of lines that could not be used. The reasons are in rejected_lines.
-   */
+  /** Number of lines that could not be used. The reasons are in rejected_lines. */
   rejected: Generated<number>;
-  /**
-   * Credits reserved for the run's calls in flight.
-   */
+  /** Credits reserved for the run's calls in flight. */
   reserved: Generated<number>;
-  /**
-   * Number of lines in the file, without the header and blank lines.
-   */
+  /** Number of lines in the file, without the header and blank lines. */
   rows: Generated<number>;
-  /**
-   * Run date: the day that the run counts for, in the run's time zone.
-   */
+  /** Run date: the day that the run counts for, in the run's time zone. */
   run_date: string;
-  /**
-   * Credits used by the run's calls with a known cost.
-   */
+  /** Credits used by the run's calls with a known cost. */
   spent: Generated<number>;
-  /**
-   * State of the run: planning, open, done or cancelled.
-   */
+  /** State of the run: planning, open, done or cancelled. */
   state: string;
-  /**
-   * True if the answers are not trusted, because they differ too much from the answers in earlier runs. The reasons are in night_health.
-   */
+  /** True if the answers are not trusted, because they differ too much from the answers in earlier runs. The reasons are in night_health. */
   suspect: Generated<boolean>;
-  /**
-   * Credits held for the run's calls with an unknown outcome, because these calls may have been charged.
-   */
+  /** Credits held for the run's calls with an unknown outcome, because these calls may have been charged. */
   uncertain: Generated<number>;
 }
 
 export interface Schedules {
-  /**
-   * Longest interval in days of an adaptive cadence; null if the schedule asks every query each night.
-   */
+  /** Longest interval in days of an adaptive cadence; null if the schedule asks every query each night. */
   adaptive_days: number | null;
-  /**
-   * Maximum number of credits for one night; null if the schedule sets no limit.
-   */
+  /** Maximum number of credits for one night; null if the schedule sets no limit. */
   budget: number | null;
-  /**
-   * Due times of the schedule, as five cron fields.
-   */
+  /** Due times of the schedule, as five cron fields. */
   cron: string;
-  /**
-   * False if the schedule is turned off, was rejected, or is no longer in the file.
-   */
+  /** False if the schedule is turned off, was rejected, or is no longer in the file. */
   enabled: boolean;
-  /**
-   * Time up to which every due time of the schedule has a row in nights.
-   */
+  /** Time up to which every due time of the schedule has a row in nights. */
   known_until: Timestamp;
-  /**
-   * Name of the list whose queries the schedule buys.
-   */
+  /** Name of the list whose queries the schedule buys. */
   list: string;
-  /**
-   * Maximum age in milliseconds of an answer that is reused; null if the age in the settings applies.
-   */
+  /** Maximum age in milliseconds of an answer that is reused; null if the age in the settings applies. */
   max_age_ms: number | null;
-  /**
-   * Rule for missed nights: latest (only the newest night runs), all (every night runs) or skip (no night runs).
-   */
+  /** Rule for missed nights: latest (only the newest night runs), all (every night runs) or skip (no night runs). */
   missed: string;
-  /**
-   * Name of the schedule.
-   */
+  /** Name of the schedule. */
   name: string;
-  /**
-   * Rule for a night that is due while an older run of the list is open: skip (the night does not run), queue (the night waits) or merge (the night joins the older run).
-   */
+  /** Rule for a night that is due while an older run of the list is open: skip (the night does not run), queue (the night waits) or merge (the night joins the older run). */
   overlap: string;
-  /**
-   * Share of a night's credits that the list gets if credits run short; null if lists have no shares.
-   */
+  /** Share of a night's credits that the list gets if credits run short; null if lists have no shares. */
   part: number | null;
-  /**
-   * Priority of queries for which the list sets no priority, from 1 (bought first) to 9 (last); null for the default of 5.
-   */
+  /** Priority of queries for which the list sets no priority, from 1 (bought first) to 9 (last); null for the default of 5. */
   priority: number | null;
-  /**
-   * Time at which a scheduler last checked the schedule.
-   */
+  /** Time at which a scheduler last checked the schedule. */
   seen_at: Timestamp;
-  /**
-   * Time zone of the cron fields.
-   */
+  /** Time zone of the cron fields. */
   zone: string;
 }
 
 export interface SearchClusters {
-  /**
-   * Cluster mentioned in the answer.
-   */
+  /** Cluster mentioned in the answer. */
   cluster_id: string;
-  /**
-   * Index of the cluster in the answer, starting at 1.
-   */
+  /** Index of the cluster in the answer, starting at 1. */
   ordinal: number;
-  /**
-   * Answer that mentions the cluster.
-   */
+  /** Answer that mentions the cluster. */
   search_id: number;
 }
 
 export interface SearchEntities {
-  /**
-   * Entity mentioned in the answer.
-   */
+  /** Entity mentioned in the answer. */
   entity_id: string;
-  /**
-   * Index of the entity in the answer, starting at 1.
-   */
+  /** Index of the entity in the answer, starting at 1. */
   ordinal: number;
-  /**
-   * Answer that mentions the entity.
-   */
+  /** Answer that mentions the entity. */
   search_id: number;
 }
 
 export interface Searches {
-  /**
-   * Host of the API that returned the answer, followed by the API's path, if any. For the bundled service, the value is "bundled".
-   */
+  /** Host of the API that returned the answer, followed by the API's path, if any. For the bundled service, the value is "bundled". */
   api: string;
-  /**
-   * True while the content of the answer is in the archive. Archived results, entities, clusters, related searches, SERP features and bodies are in files, not in the tables.
-   */
+  /** True while the content of the answer is in the archive. Archived results, entities, clusters, related searches, SERP features and bodies are in files, not in the tables. */
   archived: Generated<boolean>;
-  /**
-   * Values of defined fields that the columns cannot hold exactly, as received.
-   */
+  /** Values of defined fields that the columns cannot hold exactly, as received. */
   as_given: Json | null;
-  /**
-   * Call that was answered.
-   */
+  /** Call that was answered. */
   call_id: number;
-  /**
-   * Balance after the call, as reported by the answer.
-   */
+  /** Balance after the call, as reported by the answer. */
   credits_remaining: number | null;
-  /**
-   * Cost of the call in credits, as reported by the answer.
-   */
+  /** Cost of the call in credits, as reported by the answer. */
   credits_used: number | null;
-  /**
-   * Depth: the last position in the answer. "Not ranked" means that a domain does not appear within this depth.
-   */
+  /** Depth: the last position in the answer. "Not ranked" means that a domain does not appear within this depth. */
   depth: number | null;
-  /**
-   * Fields that the API specification does not define, under their original names.
-   */
+  /** Fields that the API specification does not define, under their original names. */
   extra: Json | null;
-  /**
-   * Time at which the answer was received.
-   */
+  /** Time at which the answer was received. */
   fetched_at: Timestamp;
-  /**
-   * Identifier of the answer, which is also the identifier of its call.
-   */
+  /** Identifier of the answer, which is also the identifier of its call. */
   id: number;
-  /**
-   * Intent label assigned by the API.
-   */
+  /** Intent label assigned by the API. */
   intent: string | null;
-  /**
-   * Origin of the answer: live, test (a test key) or sandbox (the bundled service).
-   */
+  /** Origin of the answer: live, test (a test key) or sandbox (the bundled service). */
   origin: string;
-  /**
-   * Reason why the answer has no rows: an unreadable body, a refusal that was charged, an answer to another query, or rows that the tables rejected. Null if the answer is readable.
-   */
+  /** Reason why the answer has no rows: an unreadable body, a refusal that was charged, an answer to another query, or rows that the tables rejected. Null if the answer is readable. */
   parse_error: string | null;
-  /**
-   * Query that was sent.
-   */
+  /** Query that was sent. */
   query_id: string;
-  /**
-   * Number of characters that were replaced by U+FFFD because PostgreSQL cannot store them (NUL, lone surrogates).
-   */
+  /** Number of characters that were replaced by U+FFFD because PostgreSQL cannot store them (NUL, lone surrogates). */
   replaced: Generated<number>;
-  /**
-   * Number of organic results in the answer.
-   */
+  /** Number of organic results in the answer. */
   result_count: Generated<number>;
-  /**
-   * Sentiment label assigned by the API.
-   */
+  /** Sentiment label assigned by the API. */
   sentiment: string | null;
-  /**
-   * Task for which the answer was bought.
-   */
+  /** Task for which the answer was bought. */
   task_id: number;
 }
 
 export interface SearchFeatures {
-  /**
-   * Host given in the item, or the host of its page; null if the item has neither a host nor a page.
-   */
+  /** Host given in the item, or the host of its page; null if the item has neither a host nor a page. */
   domain_id: string | null;
-  /**
-   * Other fields of the item, under their original names; null if the item has no other fields.
-   */
+  /** Other fields of the item, under their original names; null if the item has no other fields. */
   extra: Json | null;
-  /**
-   * Name of the block, as spelled in the answer.
-   */
+  /** Name of the block, as spelled in the answer. */
   kind: string;
-  /**
-   * Index of the item among all SERP feature items in the answer, starting at 1.
-   */
+  /** Index of the item among all SERP feature items in the answer, starting at 1. */
   ordinal: number;
-  /**
-   * Page that the item links to; null if the item has no link.
-   */
+  /** Page that the item links to; null if the item has no link. */
   page_id: string | null;
-  /**
-   * Answer that contains the item.
-   */
+  /** Answer that contains the item. */
   search_id: number;
-  /**
-   * Text of the item: the first of the fields title, question, text and name that has a value; null if none has a value.
-   */
+  /** Text of the item: the first of the fields title, question, text and name that has a value; null if none has a value. */
   text: string | null;
 }
 
 export interface SearchRelatedSearches {
-  /**
-   * Index of the related search in the answer, starting at 1.
-   */
+  /** Index of the related search in the answer, starting at 1. */
   ordinal: number;
-  /**
-   * Related search suggested in the answer.
-   */
+  /** Related search suggested in the answer. */
   related_search_id: string;
-  /**
-   * Answer that suggests the related search.
-   */
+  /** Answer that suggests the related search. */
   search_id: number;
 }
 
 export interface SeenPages {
-  /**
-   * Page in an answer.
-   */
+  /** Page in an answer. */
   page_id: string;
-  /**
-   * Query whose answer showed the page.
-   */
+  /** Query whose answer showed the page. */
   query_id: string;
 }
 
 export interface Slices {
-  /**
-   * Time at which the last task in the slice ended; null while a task is open.
-   */
+  /** Time at which the last task in the slice ended; null while a task is open. */
   done_at: Timestamp | null;
-  /**
-   * Priority of all tasks in the slice.
-   */
+  /** Priority of all tasks in the slice. */
   priority: number;
-  /**
-   * Number of times that the slice was queued again. The number is part of the queue job's id.
-   */
+  /** Number of times that the slice was queued again. The number is part of the queue job's id. */
   round: Generated<number>;
-  /**
-   * Run to which the slice belongs.
-   */
+  /** Run to which the slice belongs. */
   run_id: number;
-  /**
-   * Number of the slice within the run.
-   */
+  /** Number of the slice within the run. */
   slice: number;
-  /**
-   * Sort key for slices of equal priority from different runs: the run's expected cost up to and including this slice, divided by the list's share. Null if lists have no shares.
-   */
+  /** Sort key for slices of equal priority from different runs: the run's expected cost up to and including this slice, divided by the list's share. Null if lists have no shares. */
   turn: number | null;
 }
 
-export interface StatementLines {
-  /**
-   * Account whose balance changed.
-   */
-  account_id: number;
-  /**
-   * Time at which the balance before the change was last observed; null in the first line.
-   */
-  after: Timestamp | null;
-  /**
-   * Time at which the change was observed.
-   */
-  at: Timestamp;
-  /**
-   * Balance after the change.
-   */
-  balance: number;
-  /**
-   * Call to which the change is attributed.
-   */
-  call_id: number;
-  /**
-   * Change in the balance, negative for a decrease.
-   */
-  credits: number;
-  /**
-   * Kind of change, as in analysis.statement.
-   */
-  kind: string;
-  /**
-   * Line number in the account's statement.
-   */
-  line: number;
-}
-
-export interface StatementMarks {
-  /**
-   * Account to which the statement belongs.
-   */
-  account_id: number;
-  /**
-   * End time of the last explained call, if all later calls started after this time. The mark becomes invalid if a later call started before this time, because overlapping calls must be explained together.
-   */
-  ended_at: Timestamp | null;
-  /**
-   * Last final line.
-   */
-  line: number;
-  /**
-   * Lowest id of the calls that no final line explains.
-   */
-  next_id: number;
-  /**
-   * Start number of the first call not explained by a final line.
-   */
-  next_seq: number;
-}
-
 export interface Stops {
-  /**
-   * Account whose calls are stopped.
-   */
+  /** Account whose calls are stopped. */
   account_id: number;
-  /**
-   * Time at which the stop was lifted; null while the stop is in force.
-   */
+  /** Time at which the stop was lifted; null while the stop is in force. */
   cleared_at: Timestamp | null;
-  /**
-   * Event that lifted the stop: observation (a reported balance), resume, renewal, key, day or time.
-   */
+  /** Event that lifted the stop: observation (a reported balance), resume, renewal, key, day or time. */
   cleared_by: string | null;
-  /**
-   * Description of the cause, in one sentence.
-   */
+  /** Description of the cause, in one sentence. */
   detail: string | null;
-  /**
-   * Identifier of the stop.
-   */
+  /** Identifier of the stop. */
   id: Generated<number>;
-  /**
-   * Reason for the stop: credit_floor, budget (daily or monthly), auth (the API refused the key), rate (the API requested a slowdown) or unreachable.
-   */
+  /** Reason for the stop: credit_floor, budget (daily or monthly), auth (the API refused the key), rate (the API requested a slowdown) or unreachable. */
   reason: string;
-  /**
-   * Time at which the stop began.
-   */
+  /** Time at which the stop began. */
   since: Generated<Timestamp>;
-  /**
-   * Time at which the stop ends automatically; null if this time is unknown.
-   */
+  /** Time at which the stop ends automatically; null if this time is unknown. */
   until: Timestamp | null;
 }
 
 export interface Tasks {
-  /**
-   * Number of calls that may have been charged even though no answer could be read.
-   */
+  /** Number of calls that may have been charged even though no answer could be read. */
   ambiguous: Generated<number>;
-  /**
-   * Only an answer received after this time may be reused for the task. Set only if the task was reopened to buy its query again, or if the list accepts no older answers.
-   */
+  /** Only an answer received after this time may be reused for the task. Set only if the task was reopened to buy its query again, or if the list accepts no older answers. */
   answers_after: Timestamp | null;
-  /**
-   * Number of calls that count as attempts. Calls that received a rate-limit response do not count.
-   */
+  /** Number of calls that count as attempts. Calls that received a rate-limit response do not count. */
   attempts: Generated<number>;
-  /**
-   * Number of workers that died while a call for the task was in flight.
-   */
+  /** Number of workers that died while a call for the task was in flight. */
   deaths: Generated<number>;
-  /**
-   * Code of the last error; null for a task without errors.
-   */
+  /** Code of the last error; null for a task without errors. */
   error_code: string | null;
-  /**
-   * Description of the last error, in one sentence.
-   */
+  /** Description of the last error, in one sentence. */
   error_message: string | null;
-  /**
-   * Time at which the task ended.
-   */
+  /** Time at which the task ended. */
   finished_at: Timestamp | null;
-  /**
-   * Identifier of the task.
-   */
+  /** Identifier of the task. */
   id: Generated<number>;
-  /**
-   * Time before which the task is not retried.
-   */
+  /** Time before which the task is not retried. */
   not_before: Timestamp | null;
-  /**
-   * Priority of the task, from 1 (bought first) to 9 (last).
-   */
+  /** Priority of the task, from 1 (bought first) to 9 (last). */
   priority: Generated<number>;
-  /**
-   * Query to be answered.
-   */
+  /** Query to be answered. */
   query_id: string;
-  /**
-   * Run to which the task belongs.
-   */
+  /** Run to which the task belongs. */
   run_id: number;
-  /**
-   * Answer to the task: the first answer received since the task was last opened, the reused answer, or the last answer to a query that was not asked. Null if the task has no answer.
-   */
+  /** Answer to the task: the first answer received since the task was last opened, the reused answer, or the last answer to a query that was not asked. Null if the task has no answer. */
   search_id: number | null;
-  /**
-   * Slice that contains the task.
-   */
+  /** Slice that contains the task. */
   slice: number;
-  /**
-   * State of the task: open, answered, reused, not_asked, failed, unknown, unaffordable or cancelled. not_asked: the list or its cadence skips the query in this run, and its last answer is used. failed: the failure is final. unknown: a call may have been charged, and the query is not bought again, because no attempts are left or MILL_UNKNOWN is hold. unaffordable: the budget of the run or of its list was used up.
-   */
+  /** State of the task: open, answered, reused, not_asked, failed, unknown, unaffordable or cancelled. not_asked: the list or its cadence skips the query in this run, and its last answer is used. failed: the failure is final. unknown: a call may have been charged, and the query is not bought again, because no attempts are left or MILL_UNKNOWN is hold. unaffordable: the budget of the run or of its list was used up. */
   state: Generated<string>;
 }
 
 export interface TrustMarks {
-  /**
-   * Identifier of the decision.
-   */
+  /** Identifier of the decision. */
   id: Generated<number>;
-  /**
-   * Time of the decision.
-   */
+  /** Time of the decision. */
   made_at: Generated<Timestamp>;
-  /**
-   * Person who made the decision.
-   */
+  /** Person who made the decision. */
   made_by: string;
-  /**
-   * Reason for the decision, in the person's own words.
-   */
+  /** Reason for the decision, in the person's own words. */
   reason: string;
-  /**
-   * Run to which the decision applies.
-   */
+  /** Run to which the decision applies. */
   run_id: number;
-  /**
-   * Answer to which the decision applies; null for the whole run.
-   */
+  /** Answer to which the decision applies; null for the whole run. */
   search_id: number | null;
-  /**
-   * True if the answers are trusted, false if they are distrusted, regardless of the plausibility rules.
-   */
+  /** True if the answers are trusted, false if they are distrusted, regardless of the plausibility rules. */
   trusted: boolean;
-  /**
-   * Time at which the decision was undone; null while it is in force.
-   */
+  /** Time at which the decision was undone; null while it is in force. */
   undone_at: Timestamp | null;
-  /**
-   * Person who undid the decision.
-   */
+  /** Person who undid the decision. */
   undone_by: string | null;
-  /**
-   * True if later runs of the list are compared with this run and the runs after it.
-   */
+  /** True if later runs of the list are compared with this run and the runs after it. */
   usual: Generated<boolean>;
 }
 
 export interface ViewFiles {
-  /**
-   * Time at which the definition was applied.
-   */
+  /** Time at which the definition was applied. */
   applied_at: Generated<Timestamp>;
-  /**
-   * Hexadecimal SHA-256 of the file together with the shared column comments.
-   */
+  /** Hexadecimal SHA-256 of the file together with the shared column comments. */
   checksum: string;
-  /**
-   * Name of the file under sql/views, without its extension.
-   */
+  /** Name of the file under sql/views, without its extension. */
   name: string;
 }
 
 export interface Workers {
-  /**
-   * Account that pays for the worker's calls.
-   */
+  /** Account that pays for the worker's calls. */
   account_id: number;
-  /**
-   * Number of calls that the worker may have in flight.
-   */
+  /** Number of calls that the worker may have in flight. */
   concurrency: number;
-  /**
-   * Credit floor in the worker's settings. The highest floor among live workers is in force.
-   */
+  /** Credit floor in the worker's settings. The highest floor among live workers is in force. */
   floor: number;
-  /**
-   * Host on which the worker runs.
-   */
+  /** Host on which the worker runs. */
   host: string;
-  /**
-   * Identifier of the worker.
-   */
+  /** Identifier of the worker. */
   id: Generated<number>;
-  /**
-   * Fingerprint of the API key that the worker uses.
-   */
+  /** Fingerprint of the API key that the worker uses. */
   key: string | null;
-  /**
-   * End of the lease. After this time, other workers may abandon this worker's calls in flight.
-   */
+  /** End of the lease. After this time, other workers may abandon this worker's calls in flight. */
   lease_until: Timestamp;
-  /**
-   * Process id of the worker on its host.
-   */
+  /** Process id of the worker on its host. */
   pid: number;
-  /**
-   * Time at which the worker started.
-   */
+  /** Time at which the worker started. */
   started_at: Generated<Timestamp>;
-  /**
-   * Time at which the worker exited normally; null while the worker is running, or if it died.
-   */
+  /** Time at which the worker exited normally; null while the worker is running, or if it died. */
   stopped_at: Timestamp | null;
 }
 
@@ -2640,14 +1377,12 @@ export interface DB {
   accounts: Accounts;
   alert_rules: AlertRules;
   alerts: Alerts;
-  answer_fields: AnswerFields;
   archived_days: ArchivedDays;
   cadence_draws: CadenceDraws;
   cadence_nights: CadenceNights;
   cadences: Cadences;
   calls: Calls;
   clusters: Clusters;
-  ctr_curve: CtrCurve;
   domains: Domains;
   entities: Entities;
   expansions: Expansions;
@@ -2663,7 +1398,6 @@ export interface DB {
   finished_related: FinishedRelated;
   finished_shares: FinishedShares;
   finished_steps: FinishedSteps;
-  first_tens: FirstTens;
   forecast_steps: ForecastSteps;
   forecasts: Forecasts;
   forgetting_queries: ForgettingQueries;
@@ -2674,8 +1408,6 @@ export interface DB {
   list_queries: ListQueries;
   list_query_history: ListQueryHistory;
   lists: Lists;
-  loaded_answers: LoadedAnswers;
-  loaded_days: LoadedDays;
   night_evidence: NightEvidence;
   night_health: NightHealth;
   nights: Nights;
@@ -2702,8 +1434,6 @@ export interface DB {
   searches: Searches;
   seen_pages: SeenPages;
   slices: Slices;
-  statement_lines: StatementLines;
-  statement_marks: StatementMarks;
   stops: Stops;
   tasks: Tasks;
   trust_marks: TrustMarks;
