@@ -155,7 +155,8 @@ export class Worker implements Tools, DispatchOptions {
   }
 
   static async open(mill: Mill, options: WorkerOptions): Promise<Worker> {
-    return new Worker(mill, options, await openParts(mill, options))
+    const parts = await openParts(mill, options)
+    return new Worker(mill, options, parts)
   }
 
   readonly onReply = (reply: Reply): void => this.lost.readReply(reply)
