@@ -93,6 +93,15 @@ describe('a reply in the log', () => {
     expect(repliesIn(folder).map(({ call }) => call.id)).toEqual([41])
   })
 
+  test('is not read again once it is settled, even if a newer reply ends where it begins', async () => {
+    const folder = openFolder()
+    const log = openLog(folder)
+    for (const id of [1, 2, 3]) await log.append(name(id), large(5_000))
+    log.settle([1, 2, 3])
+    await log.append(name(4), large(5_000))
+    expect(repliesIn(folder).map(({ call }) => call.id)).toEqual([4])
+  })
+
   test('that arrives a second time for its call counts once', async () => {
     const folder = openFolder()
     const log = openLog(folder)
