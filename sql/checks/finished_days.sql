@@ -84,7 +84,7 @@ from (
   select
     drawn.run_date, sums.query_id, sums.search_id, sums.fetched_at, sums.depth, sums.compared_depth, sums.entered,
     sums.left_top_10, sums.stayed, sums.previous_search_id, sums.previous_run_date, sums.previous_depth,
-    sums.volatility, sums.switched, sums.retitled, sums.came, sums.went
+    sums.volatility, sums.switched, sums.retitled, sums.step, sums.since, sums.ended
   from drawn
   join finished_steps as sums on sums.finish_id = drawn.id
 ) as there
@@ -92,7 +92,8 @@ full join (
   select
     live.run_date, live.query_id, live.search_id, live.fetched_at, live.depth, live.compared_depth, live.entered,
     live.left_top_10, live.stayed, live.previous_search_id, live.previous_run_date, live.previous_depth,
-    live.volatility, null::text[] as switched, null::text[] as retitled, null::bigint[] as came, null::bigint[] as went
+    live.volatility, null::text[] as switched, null::text[] as retitled, null::smallint as step,
+    null::smallint[] as since, null::smallint[] as ended
   from analysis.live_steps as live
   where :all_days::boolean
     and live.run_date in (select run_date from drawn)
@@ -100,7 +101,7 @@ full join (
   select
     live.run_date, live.query_id, live.search_id, live.fetched_at, live.depth, live.compared_depth, live.entered,
     live.left_top_10, live.stayed, live.previous_search_id, live.previous_run_date, live.previous_depth,
-    live.volatility, live.switched, live.retitled, live.came, live.went
+    live.volatility, live.switched, live.retitled, live.step, live.since, live.ended
   from drawn
   cross join lateral analysis.compared_on(drawn.run_date) as live
   where not :all_days::boolean
@@ -121,8 +122,8 @@ where there.search_id is distinct from live.search_id
     and (
       there.switched is distinct from live.switched
       or array(select unnest(there.retitled) order by 1) <> array(select unnest(live.retitled) order by 1)
-      or array(select unnest(there.came) order by 1) <> array(select unnest(live.came) order by 1)
-      or array(select unnest(there.went) order by 1) <> array(select unnest(live.went) order by 1)
+      or there.step is not null
+        and (there.step, there.since, there.ended) is distinct from (live.step, live.since, live.ended)
     )
   );
 

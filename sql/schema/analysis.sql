@@ -204,13 +204,15 @@ create table finished_steps (
   left_top_10 integer,
   stayed integer,
   switched text[],
-  came bigint[],
-  went bigint[],
   retitled text[],
   relabelled boolean,
   moves bigint[],
+  step smallint,
+  since smallint[],
+  ended smallint[],
   primary key (finish_id, query_id)
 );
+create index steps_without_number on finished_steps (finish_id) where step is null;
 comment on table finished_steps is 'Comparison of each new answer from a finished day with the previous answer to the same query.';
 comment on column finished_steps.finish_id is 'Finished day (finished_days.id) to which the row belongs. Rows whose finished day no longer exists are deleted.';
 comment on column finished_steps.query_id is 'Query that was answered.';
@@ -225,12 +227,13 @@ comment on column finished_steps.compared_depth is 'Number of positions that bot
 comment on column finished_steps.entered is 'Number of pages that entered the top ten.';
 comment on column finished_steps.left_top_10 is 'Number of pages that left the top ten.';
 comment on column finished_steps.stayed is 'Number of pages in the top ten of both answers.';
-comment on column finished_steps.came is 'Pages that entered positions 1 to 10, as numbers derived from their addresses. Null if no page entered, or if there is no previous answer.';
-comment on column finished_steps.went is 'Pages that left positions 1 to 10, in the format of the came column.';
 comment on column finished_steps.switched is 'Domains with several pages in the two answers and different best pages; null if there are none.';
 comment on column finished_steps.retitled is 'Domains with a page whose title differs between the two answers; null if there are none.';
 comment on column finished_steps.relabelled is 'True if the intent or sentiment has changed since the previous answer; null if there is no previous answer.';
 comment on column finished_steps.moves is 'Position change of each domain in the two answers, as in analysis.movers.places; null if there are no moves.';
+comment on column finished_steps.step is 'Number of the answer in its series, which consists of the answers to the same query from the same origin and API. Null if the day of the previous answer had no stored sums.';
+comment on column finished_steps.since is 'For each page in positions 1 to 10, the step at which the page entered these positions. 1 if the first answer already shows the page. The pages are sorted by position, then by the hash of their address. Null for the first answer.';
+comment on column finished_steps.ended is 'For each page that left positions 1 to 10, the step at which the page had entered them, sorted by the hash of the page''s address.';
 
 create table finished_answers (
   search_id bigint primary key,

@@ -15,11 +15,12 @@ select
   case when away.run_date is null then kept.left_top_10 end as left_top_10,
   case when away.run_date is null then kept.stayed end as stayed,
   case when away.run_date is null then coalesce(kept.switched, '{}') else '{}' end as switched,
-  case when away.run_date is null then coalesce(kept.came, '{}') else '{}' end as came,
-  case when away.run_date is null then coalesce(kept.went, '{}') else '{}' end as went,
   case when away.run_date is null then coalesce(kept.retitled, '{}') else '{}' end as retitled,
   case when away.run_date is null then coalesce(kept.relabelled, false) else false end as relabelled,
-  case when away.run_date is null then coalesce(kept.moves, '{}') else '{}' end as moves
+  case when away.run_date is null then coalesce(kept.moves, '{}') else '{}' end as moves,
+  kept.step,
+  kept.since,
+  kept.ended
 from finished_days
 join finished_steps as kept on kept.finish_id = finished_days.id
 -- An archived answer has no results in the tables, so no other answer can be compared with it.
@@ -50,11 +51,12 @@ select
   found.left_top_10,
   found.stayed,
   coalesce(found.switched, '{}'),
-  coalesce(found.came, '{}'),
-  coalesce(found.went, '{}'),
   coalesce(found.retitled, '{}'),
   coalesce(found.relabelled, false),
-  coalesce(found.moves, '{}')
+  coalesce(found.moves, '{}'),
+  found.step,
+  found.since,
+  found.ended
 from analysis.unfinished_days
 cross join lateral analysis.compared_on(unfinished_days.run_date) as found
 where (select analysis.basis() is not null)
@@ -78,6 +80,7 @@ select
   null,
   null,
   null,
+  null,
   null
 from analysis.live_steps as live
 where (select analysis.basis() is null or exists (select from analysis.sliced_queries() where not always))
@@ -94,8 +97,9 @@ comment on column analysis.step_days.entered is 'Number of pages that entered th
 comment on column analysis.step_days.left_top_10 is 'Number of pages that left the top 10.';
 comment on column analysis.step_days.stayed is 'Number of pages that are in the top 10 of both answers.';
 comment on column analysis.step_days.switched is 'Domains whose best page has changed since the previous answer; null if not computed.';
-comment on column analysis.step_days.came is 'Pages that entered positions 1 to 10, each as a hash of its address; null if not computed.';
 comment on column analysis.step_days.retitled is 'Domains with a page whose title has changed since the previous answer; null if not computed.';
 comment on column analysis.step_days.relabelled is 'True if the intent or sentiment has changed since the previous answer; null if not computed.';
 comment on column analysis.step_days.moves is 'Number of places by which each domain moved since the previous answer; null if not computed.';
-comment on column analysis.step_days.went is 'Pages that left positions 1 to 10, each as a hash of its address; null if not computed.';
+comment on column analysis.step_days.step is 'Number of the answer in its series: the answers to the same query from the same origin and API. Null if not computed.';
+comment on column analysis.step_days.since is 'For each page in positions 1 to 10, the step at which the page entered; 1 if the first answer already shows the page. Null if not computed.';
+comment on column analysis.step_days.ended is 'For each page that left positions 1 to 10, the step at which the page had entered; null if not computed.';

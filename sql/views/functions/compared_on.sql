@@ -3,8 +3,8 @@ create or replace function analysis.compared_on(day date)
 returns table (
   query_id uuid, run_date date, search_id bigint, fetched_at timestamptz, previous_search_id bigint,
   previous_run_date date, depth integer, previous_depth integer, volatility double precision, compared_depth integer,
-  entered integer, left_top_10 integer, stayed integer, switched text[], came bigint[], went bigint[],
-  retitled text[], relabelled boolean, moves bigint[]
+  entered integer, left_top_10 integer, stayed integer, switched text[],
+  retitled text[], relabelled boolean, moves bigint[], step smallint, since smallint[], ended smallint[]
 )
 language plpgsql stable parallel safe rows 1000 as $$
 #variable_conflict use_column
@@ -36,6 +36,20 @@ begin
       left join public.domains on domains.id = coalesce(shown.domain_id, pages.domain_id)
       where steps.previous_search_id is not null
     ),
+    -- What is stored about the previous answer. Its pages are in the order of their positions.
+    known as (
+      select kept.query_id, kept.step, kept.since
+      from steps
+      join public.finished_days
+        on finished_days.run_date = steps.previous_run_date
+        and finished_days.made_at is not null
+        and finished_days.basis = (select analysis.basis())
+      join public.finished_steps as kept
+        on kept.finish_id = finished_days.id
+        and kept.query_id = steps.query_id
+        and kept.search_id = steps.previous_search_id
+      where kept.step is not null
+    ),
     compared as (
       select
         query_id,
@@ -54,18 +68,27 @@ begin
         (count(*) filter (where position <= firsts and (previous_position > firsts or previous_position is null)))::integer as entered,
         (count(*) filter (where previous_position <= firsts and (position > firsts or position is null)))::integer as left_top_10,
         (count(*) filter (where position <= firsts and previous_position <= firsts))::integer as stayed,
-        array_agg(page) filter (where position <= 10 and (previous_position > 10 or previous_position is null)) as came,
-        array_agg(page) filter (where previous_position <= 10 and (position > 10 or position is null)) as went
+        -- No steps are stored with the first answer, because its pages have been there for an unknown time.
+        array_agg(
+          case when previous_position <= 10 then coalesce(known.since[previous_place], 1::smallint)
+            else known.step + 1::smallint
+          end
+          order by position, page
+        ) filter (where position <= 10) as since,
+        array_agg(coalesce(known.since[previous_place], 1::smallint) order by page)
+          filter (where previous_position <= 10 and (position > 10 or position is null)) as ended
       from (
         select
           query_id, page, places, firsts,
           min(position) filter (where not now) as previous_position,
-          min(position) filter (where now) as position
+          min(position) filter (where now) as position,
+          row_number() over (partition by query_id order by min(position) filter (where not now), page) as previous_place
         from results
         where page is not null
           and position is not null
         group by query_id, page, places, firsts
       ) as placed
+      left join known using (query_id)
       group by query_id
     ),
     -- A domain's best page can differ only if both answers show the domain and together contain
@@ -137,12 +160,16 @@ begin
       case when steps.places > 0 then compared.entered end,
       case when steps.places > 0 then compared.left_top_10 end,
       case when steps.places > 0 then compared.stayed end,
-      moved.switched, compared.came, compared.went, renamed.retitled,
+      moved.switched, renamed.retitled,
       case when steps.previous_search_id is not null
         then (fresh.intent, fresh.sentiment) is distinct from (before.intent, before.sentiment)
       end,
-      shifted.moves
+      shifted.moves,
+      case when steps.previous_search_id is null then 1::smallint else known.step + 1::smallint end,
+      case when known.step is not null then compared.since end,
+      case when known.step is not null then compared.ended end
     from steps
+    left join known on known.query_id = steps.query_id
     left join compared on compared.query_id = steps.query_id
     left join moved on moved.query_id = steps.query_id
     left join renamed on renamed.query_id = steps.query_id

@@ -591,12 +591,12 @@ export interface FinishedShares {
 }
 
 export interface FinishedSteps {
-  /** Pages that entered positions 1 to 10, as numbers derived from their addresses. Null if no page entered, or if there is no previous answer. */
-  came: ArrayType<number> | null;
   /** Number of positions that both answers contain; null if the answers cannot be compared. */
   compared_depth: number | null;
   /** Depth of the new answer: its last position. */
   depth: number;
+  /** For each page that left positions 1 to 10, the step at which the page had entered them, sorted by the hash of the page's address. */
+  ended: number[] | null;
   /** Number of pages that entered the top ten. */
   entered: number | null;
   /** Time at which the new answer was received. */
@@ -621,14 +621,16 @@ export interface FinishedSteps {
   retitled: string[] | null;
   /** New answer from the finished day. */
   search_id: number;
+  /** For each page in positions 1 to 10, the step at which the page entered these positions. 1 if the first answer already shows the page. The pages are sorted by position, then by the hash of their address. Null for the first answer. */
+  since: number[] | null;
   /** Number of pages in the top ten of both answers. */
   stayed: number | null;
+  /** Number of the answer in its series, which consists of the answers to the same query from the same origin and API. Null if the day of the previous answer had no stored sums. */
+  step: number | null;
   /** Domains with several pages in the two answers and different best pages; null if there are none. */
   switched: string[] | null;
   /** Difference between the two answers, from 0 (the same) to 1 (nothing in common); null if the two answers cannot be compared. */
   volatility: number | null;
-  /** Pages that left positions 1 to 10, in the format of the came column. */
-  went: ArrayType<number> | null;
 }
 
 export interface Forecasts {

@@ -1,7 +1,7 @@
 // @module-tag slow
 import { join } from 'node:path'
 import type { PoolClient } from 'pg'
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
 import { openPool, type Pool } from '../../../src/base/database/database.ts'
 import { finishDays } from '../../../src/core/nights/finish.ts'
 import { installationId } from '../../../src/core/queue/open-slices.ts'
@@ -11,6 +11,7 @@ import { loadArchive } from '../../../src/features/archive/load.ts'
 import { makePast, moveAll, returnAll } from '../../support/archive.ts'
 import { type FreshDatabase, freshDatabase } from '../../support/database.ts'
 import { temporaryFolder } from '../../support/place.ts'
+import { Story } from './story.ts'
 
 let database: FreshDatabase
 const folder = join(temporaryFolder('asked'), 'archive')
@@ -126,4 +127,30 @@ test('every question of the library gives the same result with the archive as be
   await returnAll(database)
   expect(await ask(moves)).toEqual(moved)
   expect(await ask(coverage)).toEqual(covered)
+})
+
+test('a stay in the top 10 counts only if it began after the oldest answer outside the archive', async () => {
+  const other = await freshDatabase()
+  onTestFinished(() => other.close())
+  const story = new Story(other.pool)
+  const nights = ['a b', 'a c', 'a c', 'a c d', 'a d', 'a e']
+  for (const [nth, shown] of nights.entries()) {
+    const results = shown.split(' ').map((name) => `${name}.com/`)
+    await story.night(`2026-03-0${nth + 1}`, { shoes: results })
+  }
+  await other.pool.query("update runs set state = 'done'")
+  await finishDays(other.db)
+  const lengths = () =>
+    askOf({ pool: other.pool }, 'select lasts, answers from analysis.stay_lengths order by 1, 2')
+  // c stayed for three answers and d for two; e still lasts.
+  expect(await lengths()).toEqual([
+    [false, 2],
+    [false, 3],
+    [true, 1],
+  ])
+  await moveAll(other, { folder: join(temporaryFolder('stays'), 'archive'), before: '2026-03-03' })
+  expect(await lengths()).toEqual([
+    [false, 2],
+    [true, 1],
+  ])
 })
