@@ -62,6 +62,8 @@ export async function tellFigures(
     ) as bills on true
     group by runs.id, lists.name
     order by runs.id`)
+  // A server does this automatically after a while.
+  await mill.pool.query('analyze')
   const { rows: shares } = await mill.pool.query<ToldFigures['best']>(`
     select domain, share_of_voice as share, run_date as day from analysis.share_of_voice
     where tag = '*' and run_date = (select max(run_date) from analysis.share_of_voice where tag = '*')
@@ -72,8 +74,6 @@ export async function tellFigures(
     'insert into own_domains (domain, label) values ($1, $1) on conflict do nothing',
     [best.domain],
   )
-  // A server does this automatically after a while.
-  await mill.pool.query('analyze')
   const zone = 'UTC'
   const desk = await openDesk(mill.databaseUrl, { settings: { MILL_ZONE: zone } })
   onTestFinished(() => desk.close())

@@ -243,6 +243,8 @@ describe.skipIf(!has('chromium'))('in a browser', { tags: ['slow'] }, () => {
         const places = night % 2 === 0 ? ['us.com/', 'b.com/'] : ['b.com/', 'us.com/']
         await story.night(date, { [long]: places, 'أحذية حمراء': places.toReversed() })
       }
+      // A server does this automatically after a while.
+      await database.pool.query('analyze')
       const newest = dates.at(-1) ?? ''
       const found = await readSnapshot(database.db, { role: null }, (trx) =>
         readReport(trx, { ...asked, today: newest }),
