@@ -9,7 +9,7 @@ import { processEnvironment } from '../../src/base/config.ts'
 import { openPool } from '../../src/base/database/database.ts'
 import { pages } from '../../src/desk/pages/all.ts'
 import { setOrigins } from '../../src/features/analysis/origins.ts'
-import { type FreshDatabase, freshDatabase } from '../support/database.ts'
+import { type FreshDatabase, stockedDatabase } from '../support/database.ts'
 import { openDesk, type TestDesk } from '../support/desk.ts'
 import { chromium as browserPath, has } from '../support/parts.ts'
 import { patienceMs } from '../support/patience.ts'
@@ -29,12 +29,14 @@ describe.skipIf(!has('chromium'))(
   'the desk in a browser, with two weeks of data that include faults',
   () => {
     beforeAll(async () => {
-      database = await freshDatabase()
+      database = await stockedDatabase()
       home = mkdtempSync(join(tmpdir(), 'querymill-desk-'))
       env = { DATABASE_URL: database.url, MILL_HOME: home }
       const made = await run('demo', ['--nights', '14', '--faults', '--json'], env)
       if (made.code !== 0) throw new Error(made.stderr)
       await setOrigins(database.db, 'live,sandbox')
+      // A server does this automatically after a while.
+      await database.pool.query('analyze')
       desk = await openDesk(database.url)
       browser = await chromium.launch({ executablePath: browserPath, args: ['--no-sandbox'] })
       if (pictures !== undefined) mkdirSync(pictures, { recursive: true })

@@ -3,14 +3,14 @@ import { mkdtempSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { beforeAll, describe, expect, test } from 'vitest'
-import { freshUrl } from '../support/database.ts'
+import { stockedUrl } from '../support/database.ts'
 import { run, start, type Running } from '../support/run.ts'
 import { get } from './get.ts'
 
 let env: Record<string, string>
 
 beforeAll(async () => {
-  env = { DATABASE_URL: await freshUrl(), MILL_HOME: mkdtempSync(join(tmpdir(), 'home-')) }
+  env = { DATABASE_URL: await stockedUrl(), MILL_HOME: mkdtempSync(join(tmpdir(), 'home-')) }
 })
 
 interface Ready {

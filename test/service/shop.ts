@@ -1,6 +1,6 @@
 import { startService, type ServiceOptions } from '../../src/service/start.ts'
 import type { SearchResponse } from '../../src/service/schemas.ts'
-import { freshUrl } from '../support/database.ts'
+import { freshUrl, stockedUrl } from '../support/database.ts'
 import { send, type GetOptions, type Got } from './get.ts'
 
 /** A response with its body read. */
@@ -30,7 +30,8 @@ export interface AskOptions extends GetOptions {
 
 /** A service with its own database. */
 export async function openShop(options: Partial<ServiceOptions> = {}): Promise<Shop> {
-  const databaseUrl = options.databaseUrl ?? (await freshUrl())
+  const local = options.upstream === 'local'
+  const databaseUrl = options.databaseUrl ?? (await (local ? stockedUrl() : freshUrl()))
   const service = await startService({ upstream: 'mock', ...options, databaseUrl })
   const create = async (kind: 'live' | 'test', credits: number) =>
     (await service.keys.create({ kind, credits })).key

@@ -7,7 +7,7 @@ import { afterEach, describe, expect, test } from 'vitest'
 import { z } from 'zod'
 import { ensureService, serviceStatus, stopService } from '../../../src/base/embedded/service.ts'
 import { root } from '../../../src/base/root.ts'
-import { freshUrl } from '../../support/database.ts'
+import { freshUrl, stockedUrl } from '../../support/database.ts'
 import { compiledFrom } from '../../support/job.ts'
 import { temporaryFolder } from '../../support/place.ts'
 import { run } from '../../support/run.ts'
@@ -47,7 +47,7 @@ describe('the bundled service of a home', () => {
   })
 
   test('is shared by two concurrent commands, and by later ones', async () => {
-    const options = { home: newHome(), databaseUrl: await freshUrl() }
+    const options = { home: newHome(), databaseUrl: await stockedUrl() }
     const [one, other] = await Promise.all([ensureService(options), ensureService(options)])
     const later = await ensureService(options)
     expect([other?.url.href, later.url.href]).toEqual([one?.url.href, one?.url.href])
@@ -58,7 +58,7 @@ describe('the bundled service of a home', () => {
   })
 
   test('comes back on its port and with its key after it was killed', async () => {
-    const options = { home: newHome(), databaseUrl: await freshUrl() }
+    const options = { home: newHome(), databaseUrl: await stockedUrl() }
     const first = await ensureService(options)
     let second = first
     // Another process may be given the port while it is free, so one of several attempts has to succeed.
@@ -76,8 +76,8 @@ describe('the bundled service of a home', () => {
 
   test('moves to another database, with a key that is valid there', async () => {
     const home = newHome()
-    const first = await ensureService({ home, databaseUrl: await freshUrl() })
-    const second = await ensureService({ home, databaseUrl: await freshUrl() })
+    const first = await ensureService({ home, databaseUrl: await stockedUrl() })
+    const second = await ensureService({ home, databaseUrl: await stockedUrl() })
     expect(second.key.reveal()).not.toBe(first.key.reveal())
     expect(await search(second)).toBe(200)
   })
@@ -85,7 +85,7 @@ describe('the bundled service of a home', () => {
   test('outlives a command that only requests it, and delays none of them', async () => {
     const home = newHome()
     const script = compiledFrom('test/base/embedded/move.ts')
-    const databases = [await freshUrl(), await freshUrl()]
+    const databases = [await stockedUrl(), await stockedUrl()]
     const words = [script, home, ...databases]
     const { stdout } = await promisify(execFile)(process.execPath, words, { cwd: root })
     expect(stdout.trim().split('\n')).toHaveLength(2)
@@ -94,7 +94,7 @@ describe('the bundled service of a home', () => {
 
   test('ends with the stack, and ends only once', async () => {
     const home = newHome()
-    const service = await ensureService({ home, databaseUrl: await freshUrl() })
+    const service = await ensureService({ home, databaseUrl: await stockedUrl() })
     expect((await run('stack', ['stop', '--json'], { MILL_HOME: home })).code).toBe(0)
     await expect(search(service)).rejects.toThrow(/fetch failed/)
     expect(await serviceStatus(home)).toEqual({ running: false, url: null })

@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { freshDatabase, type FreshDatabase } from '../../support/database.ts'
+import { freshDatabase, type FreshDatabase, stockedDatabase } from '../../support/database.ts'
 import { run } from '../../support/run.ts'
 
 let database: FreshDatabase
@@ -36,7 +36,7 @@ test('a demo with a history has separate ledgers for its two keys, both without 
 })
 
 test('a month with faults gives each faulty night and nothing else, and a statement that adds up', async () => {
-  const month = await freshDatabase()
+  const month = await stockedDatabase()
   const own = mkdtempSync(join(tmpdir(), 'querymill-month-'))
   const env = { DATABASE_URL: month.url, MILL_HOME: own }
   const ended = await run('demo', ['--nights', '12', '--faults'], env)
@@ -96,7 +96,7 @@ test('a month with fewer nights than faults is refused', async () => {
 })
 
 test('a demo with a cadence buys every query in its first half, fewer in its second, and shows the savings', async () => {
-  const less = await freshDatabase()
+  const less = await stockedDatabase()
   const own = mkdtempSync(join(tmpdir(), 'querymill-less-'))
   const env = { DATABASE_URL: less.url, MILL_HOME: own }
   const ended = await run('demo', ['--nights', '12', '--cadence'], env)

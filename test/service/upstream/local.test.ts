@@ -15,7 +15,7 @@ import {
   shippedFile,
 } from '../../../src/service/corpus/load.ts'
 import { openTables, type Tables } from '../../../src/service/database.ts'
-import { emptyUrl } from '../../support/database.ts'
+import { emptyUrl, freshUrl } from '../../support/database.ts'
 import { openShop, type Reply, type Shop } from '../shop.ts'
 
 let shop: Shop
@@ -23,7 +23,7 @@ let tables: Tables
 let live: string
 
 beforeAll(async () => {
-  shop = await openShop({ upstream: 'local' })
+  shop = await openShop({ upstream: 'local', databaseUrl: await freshUrl() })
   tables = await openTables(shop.databaseUrl, 2)
   live = await shop.live(1_000_000)
 })

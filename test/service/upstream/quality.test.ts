@@ -5,10 +5,10 @@ import { readFileSync } from 'node:fs'
 import { shippedFile } from '../../../src/service/corpus/load.ts'
 import { drawCases, strangers } from '../../bench/drawn.ts'
 import { measureQuality } from '../../bench/quality.ts'
-import { freshUrl } from '../../support/database.ts'
+import { stockedUrl } from '../../support/database.ts'
 
 test('the judged sets are answered as well as before', async () => {
-  const { tuned, unseen, held, drawn } = await measureQuality(await freshUrl())
+  const { tuned, unseen, held, drawn } = await measureQuality(await stockedUrl())
   expect([tuned, unseen, held].map(({ known }) => known.cases)).toEqual([72, 67, 87])
   const least = {
     typos: 0.9,
