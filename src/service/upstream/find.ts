@@ -8,7 +8,6 @@ import { ranking } from './ranking.ts'
 import { allOf, anyOf, type KnownTerm, type KnownTerms, readQuestion, readTerms } from './terms.ts'
 
 export interface FoundPage {
-  readonly id: number
   readonly url: string
   readonly title: string
   readonly text: string
@@ -151,19 +150,18 @@ export function makeSnippet(q: string, text: string): string {
 export function spread<Page extends Pick<FoundPage, 'url' | 'score'>>(
   pages: readonly Page[],
 ): Page[] {
-  const left = [...pages]
+  const left = pages.map((page) => ({ page, folder: folderOf(page.url) }))
   const counts = new Map<string, number>()
-  const countOf = ({ url }: Page) => counts.get(folderOf(url)) ?? 0
   const first: Page[] = []
   while (first.length < 10 && left.length > 0) {
-    const other = left.findIndex((page) => countOf(page) < 2)
-    const isNear = (left[other]?.score ?? 0) >= 0.6 * (left[0]?.score ?? 0)
+    const other = left.findIndex(({ folder }) => (counts.get(folder) ?? 0) < 2)
+    const isNear = (left[other]?.page.score ?? 0) >= 0.6 * (left[0]?.page.score ?? 0)
     const [next] = left.splice(other > 0 && isNear ? other : 0, 1)
     if (next === undefined) break
-    counts.set(folderOf(next.url), countOf(next) + 1)
-    first.push(next)
+    counts.set(next.folder, (counts.get(next.folder) ?? 0) + 1)
+    first.push(next.page)
   }
-  return [...first, ...left]
+  return [...first, ...left.map(({ page }) => page)]
 }
 
 export function folderOf(url: string): string {

@@ -32,7 +32,7 @@ export const ranking = `
   ),
   -- Uses only the index, because reading the words of every matching page took most of the time.
   holding as materialized (
-    select documents.id, sum(terms.weight) as weight
+    select documents.id, documents.tsv, sum(terms.weight) as weight
     from terms
     join documents on documents.tsv @@ terms.term
     -- A query with operators has no rarest words, and needs exact matches.
@@ -46,7 +46,6 @@ export const ranking = `
       id,
       (select sum(terms.weight) filter (where tsv @@ term) / sum(terms.weight) from terms) as share
     from holding
-    join documents using (id)
     where holding.weight + (select coalesce(sum(weight) filter (where not rare), 0) from terms)
       >= $11::real * (select sum(weight) from terms)
     order by holding.weight desc, ts_rank(tsv, $4::tsquery) desc
@@ -61,7 +60,6 @@ export const ranking = `
   ),
   ranked as (
     select
-      documents.id,
       documents.url,
       documents.title,
       documents.body,
@@ -90,19 +88,13 @@ export const ranking = `
         coalesce(sum(weight) filter (where held_words @@ headed) / nullif(sum(weight), 0), 0) as ahead
       from terms
     ) as held
-  ),
-  placed as (
-    select *, row_number() over (order by score desc, url) as place
-    from ranked
-    order by place
-    limit $7
   )
   select
-    id,
     url,
     title,
     lang,
     score,
     left(body, 20000) as text
-  from placed
-  order by place`
+  from ranked
+  order by score desc, url
+  limit $7`
