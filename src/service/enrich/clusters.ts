@@ -9,15 +9,10 @@ interface Phrase {
   readonly forms: Map<string, number>
 }
 
-export interface ClusterText {
-  readonly host: string
-  readonly text: string
-}
-
 /** Returns labels for the topics that the results share, excluding the query itself. */
 export function labelClusters(
   q: string,
-  texts: readonly ClusterText[],
+  texts: readonly Record<'host' | 'text', string>[],
   isName: (text: string) => boolean,
 ): string[] {
   if (texts.length < 4) return []
@@ -44,7 +39,7 @@ export function labelClusters(
   return accept(scored.toSorted((a, b) => b.score - a.score || (a.key < b.key ? -1 : 1)))
 }
 
-function collect(texts: readonly ClusterText[]): Phrase[] {
+function collect(texts: readonly Record<'host' | 'text', string>[]): Phrase[] {
   const phrases = new Map<string, Phrase>()
   for (const [index, { text }] of texts.entries()) {
     for (const words of runs(text)) {
@@ -106,8 +101,8 @@ function dropContained(phrases: readonly Phrase[]): Phrase[] {
     longer.some(
       (other) =>
         other.stems.length > stems.length &&
-        ` ${other.key} `.includes(` ${key} `) &&
-        other.documents.size >= 0.7 * documents.size,
+        other.documents.size >= 0.7 * documents.size &&
+        ` ${other.key} `.includes(` ${key} `),
     )
   return phrases.filter((phrase) => !isContained(phrase))
 }

