@@ -1,8 +1,11 @@
 // Runs once before all tests and once after them, even if some fail.
 import { execFileSync } from 'node:child_process'
+import { chmodSync } from 'node:fs'
 import { join } from 'node:path'
 import type { TestProject } from 'vitest/node'
 import { root } from '../../src/base/root.ts'
+import { endAfterUs } from './leftovers.ts'
+import { temporaryFolder } from './place.ts'
 import { openRedis } from './redis-server.ts'
 import { openServer } from './server.ts'
 
@@ -18,6 +21,7 @@ declare module 'vitest' {
 /** Starts the servers that the tests in one run share, and returns the function that ends them. */
 export async function setup(project: TestProject): Promise<() => Promise<void>> {
   compile()
+  holdTemporaryFolders()
   const redis = await openRedis()
   try {
     const server = await openServer()
@@ -32,6 +36,15 @@ export async function setup(project: TestProject): Promise<() => Promise<void>> 
     await redis?.close()
     throw error
   }
+}
+
+/** Makes one folder for all temporary folders of this run. It is removed after the run, however the run ends. */
+function holdTemporaryFolders(): void {
+  const folder = temporaryFolder('tests')
+  // As in the system's own folder, every user may add files.
+  chmodSync(folder, 0o1777)
+  process.env.TMPDIR = folder
+  endAfterUs(folder)
 }
 
 /** Compiles the program once per run, for commands that tests start as processes, and for test programs. */
