@@ -96,7 +96,6 @@ describe('expensive queries', () => {
 
   test('from two keys with three hundred searches each leave a third one its turn', async () => {
     const [one, other, third] = [await shop.live(), await shop.live(), await shop.live()]
-    const start = performance.now()
     let answered = 0
     const crowd = Array.from({ length: 600 }, async (_, index) => {
       const key = index % 2 === 0 ? one : other
@@ -104,11 +103,10 @@ describe('expensive queries', () => {
       if (status === 200) answered += 1
     })
     await expect.poll(() => answered, { interval: 1 }).toBeGreaterThan(10)
-    const asked = performance.now()
+    const before = answered
     expect((await shop.ask('/v1/search?q=grid', third)).status).toBe(200)
-    const waited = performance.now() - asked
+    expect(answered - before).toBeLessThan(600 / 8)
     await Promise.all(crowd)
-    expect(waited).toBeLessThan((performance.now() - start) / 8)
   })
 })
 
