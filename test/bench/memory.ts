@@ -56,7 +56,15 @@ async function watchWorker(
   env: NodeJS.ProcessEnv,
 ): Promise<{ seen: readonly number[]; largest: number }> {
   const [, ...args] = [...scriptOf('work'), '--drain']
-  const child = spawn(process.execPath, args, { cwd: root, env, stdio: 'ignore' })
+  const child = spawn(process.execPath, args, {
+    cwd: root,
+    env,
+    stdio: ['ignore', 'ignore', 'pipe'],
+  })
+  let said = ''
+  child.stderr.setEncoding('utf8').on('data', (text: string) => {
+    said = (said + text).slice(-2_000)
+  })
   const seen: number[] = []
   let largest = 0
   const timer = setInterval(() => {
@@ -67,7 +75,8 @@ async function watchWorker(
   }, lookMs)
   try {
     const [code] = await once(child, 'exit')
-    if (code !== 0) throw new Error(`expected the worker to end with 0, got ${String(code)}`)
+    if (code !== 0)
+      throw new Error(`expected the worker to end with 0, got ${String(code)}, after:\n${said}`)
   } finally {
     clearInterval(timer)
   }

@@ -1,9 +1,11 @@
 // @module-tag slow
 import { readdirSync } from 'node:fs'
 import { join } from 'node:path'
+import { sql } from 'kysely'
 import { expect, onTestFinished, test } from 'vitest'
 import { verifyPromises } from '../support/promises.ts'
 import { openPool } from '../../src/base/database/database.ts'
+import { closeAndJudge } from '../../src/core/nights/after-runs.ts'
 import { start } from '../support/run.ts'
 import { openScene, queries } from '../support/scene.ts'
 import { openWire } from '../support/wire.ts'
@@ -27,6 +29,21 @@ test('a drain whose database becomes silent gives up with 5, and its answers are
   expect(api.charges()).toHaveLength(60)
   const checks = await verifyPromises(mill.db)
   expect(checks.filter(({ ok }) => !ok)).toEqual([])
+})
+
+test('a drain waits for the judgement of a large run, which may take longer than a database may be silent', async () => {
+  const { mill } = await openScene()
+  await mill.plan(queries(3))
+  const said: string[] = []
+  const summary = await mill.drain({
+    report: (line) => said.push(line),
+    afterRuns: async ({ db }, report) => {
+      await closeAndJudge({ db, databaseUrl: mill.databaseUrl }, report)
+      await sql`select pg_sleep(7)`.execute(db)
+    },
+  })
+  expect(summary).toMatchObject({ finish: 'completed', answered: 3 })
+  expect(said.join('\n')).not.toContain('not responding')
 })
 
 test('a worker continues after a database that refused connections for a while, as during a restore', async () => {

@@ -1,6 +1,7 @@
 // Starts a worker and its components, and shuts them down.
 
 import { count } from '../../base/cli/text.ts'
+import { probeDatabase } from '../../base/database/database.ts'
 import { reaching, untilAnswered } from '../../base/database/trouble.ts'
 import { Unreachable } from '../../base/errors.ts'
 import { late, pause, within } from '../../base/waiting.ts'
@@ -85,17 +86,23 @@ async function waitForEnd(worker: Worker, upkeep: Upkeep, options: WorkOptions):
     await pause(tickMs, options.signal)
     options.onTick?.(worker)
     looking ??= look()
-    const finish = await within(looking, { ms: silentMs, signal: options.signal })
+    const finish = await within(looking, { ms: silentMs / 2, signal: options.signal })
     if (finish !== late) looking = null
-    else if (!options.signal.aborted) {
-      if (!worker.outages.away('the database'))
-        options.report('the database is not responding and is treated as unreachable')
-      worker.outages.mark('the database', true)
-    }
+    else if (!options.signal.aborted) await listen(worker, options)
     if (options.drain && worker.outages.longerThan(giveUpMs) !== null) return 'unreachable'
     if (finish !== late && finish !== null) return finish
   }
   return 'interrupted'
+}
+
+/** Checks whether the database responds at all. Judging a run of many queries takes minutes. */
+async function listen({ mill, outages }: Worker, { report, signal }: WorkOptions): Promise<void> {
+  const answer = probeDatabase(mill.db).catch(() => late)
+  const silent = (await within(answer, { ms: silentMs / 2, signal })) === late
+  if (silent && signal.aborted) return
+  if (silent && !outages.away('the database'))
+    report('the database is not responding and is treated as unreachable')
+  outages.mark('the database', silent)
 }
 
 async function drained(
