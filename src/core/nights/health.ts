@@ -139,22 +139,29 @@ export async function readNightsBefore(db: Database, { id, list }: EndedRun) {
 }
 
 const chunkSize = 500
+/** Maximum number of answers to judge, because they are held in memory. */
+const mostJudged = 100_000
 /** Number of older answers to read per query; higher in the first chunk, to detect copies of last week's answers. */
 const history = { first: 12, rest: 4 }
 
-/** Reads a run's purchased answers that have results, each with older answers to its query. */
+/**
+ * Reads a run's purchased answers that have results, each with older answers to its query. Of a larger run, reads a
+ * random sample: the answers are in order of their query's id, which is a hash.
+ */
 export async function readRunAnswers(
   db: Database,
   { id, run_date: date }: Pick<EndedRun, 'id' | 'run_date'>,
+  limit = mostJudged,
 ): Promise<readonly RunAnswer[]> {
   const answers: RunAnswer[] = []
   let after: string | null = '00000000-0000-0000-0000-000000000000'
-  while (after !== null) {
+  for (let left = limit; after !== null && left > 0; left -= chunkSize) {
+    const size = Math.min(chunkSize, left)
     const most = answers.length === 0 ? history.first : history.rest
-    const chunk = { run: id, date, after, most, chunk_size: chunkSize }
+    const chunk = { run: id, date, after, most, chunk_size: size }
     const rows: readonly AnswerRow[] = await readRows<AnswerRow>(db, 'read_night_answers', chunk)
     answers.push(...rows.filter(({ pages }) => pages !== null).map(answerOf))
-    after = rows.length < chunkSize ? null : (rows.at(-1)?.query_id ?? null)
+    after = rows.length < size ? null : (rows.at(-1)?.query_id ?? null)
   }
   return answers
 }

@@ -1,6 +1,7 @@
 import { sql } from 'kysely'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { readNight } from '../../../src/core/nights/health.ts'
+import { readNight, readRunAnswers } from '../../../src/core/nights/health.ts'
+import { Story } from '../../features/analysis/story.ts'
 import { type FreshDatabase, freshDatabase } from '../../support/database.ts'
 
 let database: FreshDatabase
@@ -140,5 +141,25 @@ describe('the paused time of a run', () => {
     ],
   ])('%s: %d minutes', async (_, minutes, night) => {
     expect(await pausedMinutes(night)).toBeCloseTo(minutes, 3)
+  })
+})
+
+describe('the answers of a run', () => {
+  test('are read up to a limit, so that a run of any size fits into memory', async () => {
+    const story = new Story(database.pool)
+    const results = ['a.com/', 'b.com/']
+    await story.night('2026-02-01', { socks: results, boots: results, shoes: results })
+    const { rows } = await sql<{ id: number; run_date: string; searches: number[] }>`
+      select runs.id, runs.run_date, array_agg(tasks.search_id::integer order by tasks.query_id) as searches
+      from runs
+      join tasks on tasks.run_id = runs.id
+      where runs.run_date = '2026-02-01'
+      group by runs.id`.execute(database.db)
+    const [run = { id: 0, run_date: '', searches: [] }] = rows
+    const read = async (limit?: number) =>
+      (await readRunAnswers(database.db, run, limit)).map(({ search_id: id }) => id)
+    expect(await read()).toEqual(run.searches)
+    expect(run.searches).toHaveLength(3)
+    expect(await read(2)).toEqual(run.searches.slice(0, 2))
   })
 })
