@@ -35,8 +35,6 @@ describe.skipIf(!has('chromium'))(
       const made = await run('demo', ['--nights', '14', '--faults', '--json'], env)
       if (made.code !== 0) throw new Error(made.stderr)
       await setOrigins(database.db, 'live,sandbox')
-      // A server does this automatically after a while.
-      await database.pool.query('analyze')
       desk = await openDesk(database.url)
       browser = await chromium.launch({ executablePath: browserPath, args: ['--no-sandbox'] })
       if (pictures !== undefined) mkdirSync(pictures, { recursive: true })

@@ -95,7 +95,7 @@ async function waitForEnd(worker: Worker, upkeep: Upkeep, options: WorkOptions):
   return 'interrupted'
 }
 
-/** Checks whether the database responds at all. Judging a run of many queries takes minutes. */
+/** Checks whether the database responds at all, because judging a large run may take longer than `silentMs`. */
 async function listen({ mill, outages }: Worker, { report, signal }: WorkOptions): Promise<void> {
   const answer = probeDatabase(mill.db).catch(() => late)
   const silent = (await within(answer, { ms: silentMs / 2, signal })) === late
