@@ -26,6 +26,8 @@ export function asError(thrown: unknown): Error {
 /** Returns the message of a thrown value. For an AggregateError, this is the message of the first error. */
 export function reasonOf(error: unknown): string {
   if (error instanceof AggregateError && error.errors.length > 0) return reasonOf(error.errors[0])
+  // The message of an error from `fetch` is only "fetch failed".
+  if (error instanceof TypeError && error.cause !== undefined) return reasonOf(error.cause)
   return error instanceof Error ? error.message || error.name : String(error)
 }
 

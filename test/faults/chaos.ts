@@ -28,6 +28,8 @@ import {
 
 interface ChaosOptions extends Omit<SiteOptions, 'credits'> {
   readonly seconds: number
+  /** Aborted by a process signal. The faults then end early. */
+  readonly signal: AbortSignal
 }
 
 interface Chaos {
@@ -62,7 +64,7 @@ export async function runChaos(options: ChaosOptions): Promise<Chaos> {
   const look = async () => (torment.disturbed ? null : lookAtFleet(site, crew))
   const explain = () => explainStand(site, crew)
   const lookout = new Lookout({ look, everyMs: 250, limitMs: longestStandMs, say, explain })
-  await torment.last(options.seconds * 1_000)
+  await torment.last(options.seconds * 1_000, options.signal)
   say('peace: nothing fails any more, and there is credit')
   for (const seat of seats) seat.calm()
   if (!(await heal(site, crew, say))) say(`tasks stay open: ${await explainStand(site, crew)}`)

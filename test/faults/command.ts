@@ -20,7 +20,7 @@ export interface ChaosFlags {
 }
 
 /** Injects faults for as long as the flags specify, and prints the comparison of the API's records with the tables. */
-export async function runStorm({ options, env, closers }: Call<ChaosFlags>): Promise<Exit> {
+export async function runStorm({ options, env, closers, signal }: Call<ChaosFlags>): Promise<Exit> {
   const { backend } = options
   if (backend !== 'postgres' && backend !== 'redis') {
     throw new Misuse(`expected --backend to be postgres or redis, got ${backend}`)
@@ -37,7 +37,7 @@ export async function runStorm({ options, env, closers }: Call<ChaosFlags>): Pro
   const lanes = countFlag('lanes', options.lanes)
   say(`chaos on ${backend} for ${seconds} s with ${workers} workers; seed ${seed}`)
   const wish = { seconds, workers, lanes, backend, seed, keep, replays, lying } as const
-  const chaos = await runChaos({ ...wish, env, closers, say })
+  const chaos = await runChaos({ ...wish, env, closers, say, signal })
   const { judgement, verified } = chaos
   const { violations } = judgement
   if (options.json === true) printJson({ backend, seed, ...chaos })

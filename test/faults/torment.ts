@@ -58,20 +58,20 @@ export class Torment {
     return code === exits.key && this.strikes.keyChanges > 0
   }
 
-  async last(ms: number): Promise<void> {
+  async last(ms: number, signal: AbortSignal): Promise<void> {
     const end = performance.now() + ms
-    const left = () => Math.max(0, end - performance.now())
+    const left = () => (signal.aborted ? 0 : Math.max(0, end - performance.now()))
     const { luck, impossible } = this.#options
     const feeding = this.#feed(left)
     const draw = openPack(luck, impossible)
     // Workers take a few seconds to start, and a new account makes only a few calls at first.
-    await pause(Math.min(6_000, left() / 4))
+    await pause(Math.min(6_000, left() / 4), signal)
     // A short run has more faults per second.
     const density = ms < 60_000 ? 2 : 1
     while (left() > 0) {
       const name = draw()
       if (this.#do(name, luck(), luck())) this.strikes[name] += 1
-      await pause(Math.min(left(), (1_000 + luck() * 3_000) / density))
+      await pause(Math.min(left(), (1_000 + luck() * 3_000) / density), signal)
     }
     await feeding
     await this.#storeStrike

@@ -8,7 +8,7 @@ import { type Config, readConfig } from '../../base/config.ts'
 import { sql } from '../../base/database/kysely.ts'
 import { only } from '../../base/database/sql-file.ts'
 import { openHome } from '../../base/embedded/state.ts'
-import { type Exit, exits, Misuse, unreadable } from '../../base/errors.ts'
+import { type Exit, exits, Misuse, reasonOf, Unreachable, unreadable } from '../../base/errors.ts'
 import { scrubbedReason } from '../../base/secret.ts'
 import { type Mill, openMill } from '../../core/mill.ts'
 import { loadSchedules, schedulesFile } from '../../core/scheduler/schedule.ts'
@@ -124,7 +124,13 @@ async function checkSchedules({ db, config }: Mill): Promise<string> {
 async function checkApi({ api }: Config): Promise<string> {
   if (api === null) return 'not set, so answers come from the bundled service (sandbox)'
   const signal = AbortSignal.timeout(answerWithinMs)
-  const answer = await fetch(new URL('/v1/search', api.url), { signal, redirect: 'manual' })
+  const asked = fetch(new URL('/v1/search', api.url), { signal, redirect: 'manual' })
+  const answer = await asked.catch((cause: unknown) => {
+    throw new Unreachable(
+      `expected ${api.url.host} to respond, got ${reasonOf(cause)}; check SEARCH_API_URL`,
+      { cause },
+    )
+  })
   await answer.body?.cancel()
   if (answer.status < 500) {
     return `${api.url.host} responds; the first call checks the key, because a test request may cost credits`

@@ -57,9 +57,8 @@ async function askProcess(address: URL): Promise<string> {
   const [answer, text] = await fetch(address, { signal, redirect: 'error' })
     .then(async (found) => [found, await found.text()] as const)
     .catch((error: unknown) => {
-      const cause = error instanceof Error && error.cause !== undefined ? error.cause : error
       throw new Unreachable(
-        `expected a response from ${address.href} within ${patienceMs / 1000} s, got ${reasonOf(cause)}; check that the process is running with this port as MILL_METRICS_PORT`,
+        `expected a response from ${address.href} within ${patienceMs / 1000} s, got ${reasonOf(error)}; check that the process is running with this port as MILL_METRICS_PORT`,
       )
     })
   const said = text.slice(0, mostSaid).trim()

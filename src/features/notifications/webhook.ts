@@ -2,7 +2,7 @@
 
 import { createHmac } from 'node:crypto'
 import type { Webhook } from '../../base/config.ts'
-import { codeOf, Unreachable } from '../../base/errors.ts'
+import { codeOf, reasonOf, Unreachable } from '../../base/errors.ts'
 import type { Secret } from '../../base/secret.ts'
 import { readWait } from '../../core/search/verdict.ts'
 
@@ -26,7 +26,9 @@ export async function post(webhook: Pick<Webhook, 'url' | 'secret' | 'format'>, 
     signal: AbortSignal.timeout(answerWithinMs),
   }).catch((cause: unknown) => {
     // Shows only the error's code or name, because the error's message contains the URL.
-    const why = cause instanceof Error ? (codeOf(cause.cause) ?? cause.name) : 'an error'
+    const blocked = reasonOf(cause) === 'bad port'
+    const named = cause instanceof Error ? (codeOf(cause.cause) ?? cause.name) : 'an error'
+    const why = blocked ? `port ${address.port}, which web requests must not use` : named
     throw new Unreachable(`expected the webhook to respond, got ${why}`, { cause })
   })
   const { ok, status, headers } = answer

@@ -27,4 +27,15 @@ describe('doctor', () => {
     expect(stdout).toMatch(/^ok {4}webhook/m)
     expect(stdout).not.toContain('secret')
   })
+
+  test('says why the API does not respond', async () => {
+    const { mill } = await openScene()
+    // 6000 is a port that web requests must not use.
+    const SEARCH_API_URL = 'http://127.0.0.1:6000'
+    const { code, stdout } = await run('doctor', [], { ...mill.env, SEARCH_API_URL })
+    expect(code).toBe(1)
+    expect(stdout).toMatch(
+      /^FAIL {2}api {8}expected 127\.0\.0\.1:6000 to respond, got bad port; check SEARCH_API_URL$/m,
+    )
+  })
 })

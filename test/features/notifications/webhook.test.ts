@@ -128,4 +128,11 @@ describe('a webhook', () => {
       /^expected the webhook to respond, got ECONNREFUSED$/,
     )
   })
+
+  test('on a port that web requests must not use is reported by the port', async () => {
+    const url = new URL('http://127.0.0.1:6000/secret-path')
+    await expect(post({ url, secret: null, format: 'json' }, notice)).rejects.toThrow(
+      /^expected the webhook to respond, got port 6000, which web requests must not use$/,
+    )
+  })
 })
