@@ -28,6 +28,7 @@ COPY inputs ./inputs
 # The documents of others go nowhere without their licences.
 COPY src/service/corpus/corpus.jsonl.gz src/service/corpus/LICENSES.md src/service/corpus/LICENSE-Apache-2.0.txt ./src/service/corpus/
 COPY src/desk/assets ./src/desk/assets
+COPY src/service/dashboard/dashboard.css ./src/service/dashboard/
 # `querymill status` inside, as `npx querymill status` with an installed package.
 RUN ["chmod", "+x", "dist/jobs/querymill.js"]
 RUN ["ln", "-s", "/app/dist/jobs/querymill.js", "/usr/local/bin/querymill"]

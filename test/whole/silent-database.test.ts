@@ -2,9 +2,10 @@
 import { readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { sql } from 'kysely'
-import { expect, onTestFinished, test } from 'vitest'
+import { expect, onTestFinished, test, vi } from 'vitest'
+import { patienceMs } from '../support/patience.ts'
 import { verifyPromises } from '../support/promises.ts'
-import { openPool } from '../../src/base/database/database.ts'
+import { openDatabase, openPool } from '../../src/base/database/database.ts'
 import { closeAndJudge } from '../../src/core/nights/after-runs.ts'
 import { start } from '../support/run.ts'
 import { openScene, queries } from '../support/scene.ts'
@@ -44,6 +45,30 @@ test('a drain waits for the judgement of a large run, which may take longer than
   })
   expect(summary).toMatchObject({ finish: 'completed', answered: 3 })
   expect(said.join('\n')).not.toContain('not responding')
+})
+
+test('the figures of a large run may take longer than the ledger waits', async () => {
+  const { mill } = await openScene()
+  await mill.plan(queries(3))
+  await mill.drain({ afterRuns: async () => undefined })
+  const { databaseUrl } = mill
+  const ledger = openPool(databaseUrl, { name: 'test', max: 1, ledger: true })
+  const db = openDatabase(ledger, { byKey: true })
+  onTestFinished(() => db.destroy())
+  const analyst = openPool(databaseUrl, { name: 'test', max: 1 })
+  onTestFinished(() => analyst.end())
+  await analyst.query('begin')
+  await analyst.query('lock table searches in access exclusive mode')
+  const judging = closeAndJudge({ db, databaseUrl }, () => undefined)
+  // The ledger's connections give up after two seconds.
+  const waiting = sql`
+    select from pg_locks where not granted and clock_timestamp() - waitstart > interval '3 seconds'`
+  const waitsLong = async () => (await waiting.execute(mill.db)).rows.length === 1
+  await Promise.race([judging, vi.waitUntil(waitsLong, { timeout: patienceMs })])
+  await analyst.query('rollback')
+  await judging
+  const judged = await mill.db.selectFrom('night_health').select('answered').execute()
+  expect(judged).toEqual([{ answered: 3 }])
 })
 
 test('a worker continues after a database that refused connections for a while, as during a restore', async () => {

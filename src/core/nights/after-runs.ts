@@ -12,7 +12,8 @@ export type AfterRuns = (
   report: (line: string) => void,
 ) => Promise<void>
 
-export const closeAndJudge: AfterRuns = ({ db }, report) => endRuns(db, report)
+export const closeAndJudge: AfterRuns = (mill, report) =>
+  endRuns(mill.db, { report, reading: (read) => besideWork(mill, read) })
 
 /** Stores one more day's sums, which takes seconds for a large day and must not delay the end of a list. */
 export const addUpDay: AfterRuns = async (mill, report) => {
@@ -29,13 +30,13 @@ export const addUpDay: AfterRuns = async (mill, report) => {
 }
 
 /** Uses a separate connection, because a worker's connections are tuned for key lookups and must not be blocked. */
-export async function besideWork(
+export async function besideWork<T>(
   { databaseUrl }: Pick<Mill, 'databaseUrl'>,
-  work: (db: Database) => Promise<void>,
-): Promise<void> {
+  work: (db: Database) => Promise<T>,
+): Promise<T> {
   const db = openDatabase(openPool(databaseUrl, { name: 'alerts', max: 1 }))
   try {
-    await work(db)
+    return await work(db)
   } finally {
     await letGo(() => db.destroy())
   }

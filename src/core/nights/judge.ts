@@ -25,15 +25,22 @@ import {
 } from './health.ts'
 import { saveJudgement } from './quarantine.ts'
 
-export async function endRuns(db: Database, report: (line: string) => void): Promise<void> {
+interface Judging {
+  readonly report: (line: string) => void
+  /** Runs a long read on a patient connection, because a worker's connections to the ledger soon give up. */
+  readonly reading?: <T>(read: (db: Database) => Promise<T>) => Promise<T>
+}
+
+/** Closes and judges the runs that have no work left. */
+export async function endRuns(db: Database, judging: Judging): Promise<void> {
   await closeRuns(db)
   // Judges one run at a time, because each run is compared with earlier runs, which may just have been judged.
-  for (const run of await readEnded(db)) await judgeEnded(db, run, report)
+  for (const run of await readEnded(db)) await judgeEnded(db, run, judging)
 }
 
 /** Judges one run by the rules and any manual decisions, and stores the result. */
-export async function judgeEnded(db: Database, run: EndedRun, report: (line: string) => void) {
-  const night = await readNight(db, run.id)
+export async function judgeEnded(db: Database, run: EndedRun, { report, reading }: Judging) {
+  const night = await (reading ?? ((read) => read(db)))((patient) => readNight(patient, run.id))
   const { reasons, remarks, quarantined } = await saveJudgement(
     db,
     run.complete

@@ -47,7 +47,7 @@ import {
 } from './statements.ts'
 
 export const endNights: AfterRuns = async (mill, report) => {
-  await endRuns(mill.db, report)
+  await endRuns(mill.db, { report })
   if ((await nextUncheckedRun(mill.db)) === undefined) return
   await besideWork(mill, async (db) => {
     for (;;) {

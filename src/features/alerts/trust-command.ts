@@ -120,7 +120,8 @@ async function judgeAgain(db: Database, runs: readonly number[]): Promise<void> 
     .orderBy('runs.id')
     .execute()
   const condemned = later.filter(({ suspect }) => suspect).map(({ id }) => id)
-  for (const run of await readRuns(db, [...runs, ...condemned])) await judgeEnded(db, run, say)
+  for (const run of await readRuns(db, [...runs, ...condemned]))
+    await judgeEnded(db, run, { report: say })
   const ids = later.map(({ id }) => id)
   if (ids.length === 0) return
   await db.updateTable('night_health').set({ alerts_at: null }).where('run_id', 'in', ids).execute()

@@ -322,7 +322,7 @@ async function buyNight(
     options.report(`${runDate}: nothing answered${marked}`)
     // Cancels the remaining tasks, as the next night would.
     await cancelRun(mill.db, run)
-    await endRuns(mill.db, options.report)
+    await endRuns(mill.db, { report: options.report })
     return null
   }
   const summary = await drain(mill, options)

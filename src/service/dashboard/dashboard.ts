@@ -1,17 +1,20 @@
 // Serves the dashboard: creates, renames, limits and revokes keys, and shows usage.
 
 import { hash, randomUUID, timingSafeEqual } from 'node:crypto'
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
 import type { OpenAPIHono } from '@hono/zod-openapi'
 import type { Context } from 'hono'
 import { auth } from 'hono/utils/basic-auth'
 import { z } from 'zod'
 import { isForwarded, isLoopback, parseUrl } from '../../base/address.ts'
 import { Misuse } from '../../base/errors.ts'
+import { root } from '../../base/root.ts'
 import type { Secret } from '../../base/secret.ts'
 import { type DoorEnv, type IssuedKey, keyKinds, type Keys } from '../keys.ts'
 import { Refusal } from '../refusal.ts'
 import { clientOf, isLocal } from '../reply.ts'
-import { dashboardStyle, renderDashboard, renderUsage, renderUsageForm, shownDays } from './page.ts'
+import { renderDashboard, renderUsage, renderUsageForm, shownDays } from './page.ts'
 
 export interface DashboardParts {
   readonly keys: Keys
@@ -42,8 +45,9 @@ export function addDashboard(app: OpenAPIHono<DoorEnv>, parts: DashboardParts): 
   // A page on which customers enter a key to see the usage of an account.
   app.get('/usage', (c) => c.html(renderUsageForm(), 200, pageHeaders))
   // The dashboard also uses this style sheet. Addresses under /dashboard may require the password.
+  const style = readFileSync(join(root, 'src', 'service', 'dashboard', 'dashboard.css'), 'utf8')
   app.get('/usage/style.css', (c) =>
-    c.body(dashboardStyle, 200, { ...pageHeaders, 'content-type': 'text/css; charset=utf-8' }),
+    c.body(style, 200, { ...pageHeaders, 'content-type': 'text/css; charset=utf-8' }),
   )
   app.post('/usage', async (c) => {
     const form = await readForm(c, { key: z.string().default('') })

@@ -1,4 +1,4 @@
-// Renders the dashboard, the customers' usage page and the help pages, with their style sheet.
+// Renders the dashboard, the customers' usage page and the help pages.
 
 import { html } from 'hono/html'
 import { npmRun } from '../../base/cli/commands.ts'
@@ -275,31 +275,3 @@ function codeIn(text: string) {
   const parts = text.split('`')
   return parts.map((part, index) => (index % 2 === 0 ? part : html`<code>${part}</code>`))
 }
-
-// A separate style sheet allows the content security policy to forbid inline styles.
-export const dashboardStyle = `
-:root{color-scheme:light dark;--line:#d4d8dd;--soft:#5b6570;--accent:#1f6feb;--bad:#b3261e;--paper:#fff;--ink:#1c2126}
-@media(prefers-color-scheme:dark){:root{--line:#3a424b;--soft:#9aa5b1;--accent:#6cb0ff;--bad:#ff8a80;--paper:#14181c;--ink:#e6e9ec}}
-*{box-sizing:border-box}
-body{margin:0 auto;max-width:72rem;padding:1.5rem 1rem 4rem;font:1rem/1.45 system-ui,sans-serif;background:var(--paper);color:var(--ink)}
-h1{font-size:1.5rem;margin:0 0 1rem}h2{font-size:1.1rem;margin:2rem 0 .6rem}
-p{margin:.4rem 0}.soft{color:var(--soft)}.bad{color:var(--bad)}
-.notice{border:2px solid var(--accent);border-radius:.5rem;padding:.8rem 1rem;margin:1rem 0}
-.notice pre{margin:.3rem 0 0;font-size:.85rem;white-space:pre-wrap;overflow-wrap:anywhere;user-select:all}
-.notice code{display:block;font-size:1.05rem;overflow-wrap:anywhere;user-select:all;margin:.4rem 0}
-body>form[method=post]{display:grid;grid-template-columns:repeat(auto-fit,minmax(9.5rem,1fr));gap:.6rem;align-items:end}
-label{display:block;font-size:.85rem;color:var(--soft)}
-input,select,button{font:inherit;padding:.4rem .5rem;border:1px solid var(--line);border-radius:.35rem;background:var(--paper);color:var(--ink);width:100%;min-height:2.4rem}
-button{cursor:pointer;width:auto;white-space:nowrap}body>form[method=post]>button{background:var(--accent);border-color:var(--accent);color:var(--paper)}details form:last-child button{border-color:var(--bad)}
-.scroll{overflow-x:auto}
-table{border-collapse:collapse;width:100%}th,td{text-align:left;padding:.45rem .6rem .45rem 0;border-bottom:1px solid var(--line);vertical-align:middle}
-th{font-size:.85rem;color:var(--soft);font-weight:600}.days :is(td,th):nth-child(n+4),.keys :is(td,th):nth-child(3){text-align:right;font-variant-numeric:tabular-nums}
-form.find{display:flex;gap:.4rem;max-width:26rem}summary{cursor:pointer}details form{margin:.4rem 0}input[type=checkbox]{width:auto;min-height:0}
-td form{display:flex;gap:.4rem;align-items:center}td form input{min-width:5rem}
-table.days td{white-space:nowrap;padding-right:1rem}
-tr.gone td{color:var(--soft)}code{font-family:ui-monospace,monospace;font-size:.92em}
-@media(max-width:40rem){table.keys,table.keys tbody,table.keys tr,table.keys td{display:block;width:100%}table.keys thead{display:none}
-table.keys tr{border-bottom:1px solid var(--line);padding:.6rem 0}table.keys td:nth-child(n){border:0;padding:.15rem 0;text-align:left}
-table.keys td::before{color:var(--soft)}table.keys td:nth-child(2)::before{content:"Account: "}table.keys td:nth-child(3)::before{content:"Credits left: "}table.keys td:nth-child(4)::before{content:"Last used: "}
-table.days td,table.days th{padding-right:.4rem;font-size:.8rem}table.days td:nth-child(2){white-space:normal;overflow-wrap:anywhere}table.days th:nth-child(3),table.days td:nth-child(3){display:none}}
-`

@@ -1,6 +1,6 @@
 // Labels the topics that a query's results share.
 
-import { stem, stopWords } from './labels.ts'
+import { genericWords, stem, stopWords } from './labels.ts'
 
 interface Phrase {
   readonly key: string
@@ -19,24 +19,34 @@ export function labelClusters(
   // Unless it is a name, a phrase that only two of many pages share may be a coincidence.
   const leastShares = texts.length < 20 ? 2 : 3
   const asked = new Set(stemsOf(wordsOf(q)))
-  const phrases = collect(texts).filter(({ documents, stems }) => {
+  const heads = texts.map(({ text }) => stemsOf(wordsOf(text.split('. ')[0] ?? '')))
+  const titles = heads.map((stems) => ` ${stems.join(' ')} `).join('|')
+  const phrases = collect(texts).flatMap((phrase) => {
+    const { key, documents, stems } = phrase
     const share = documents.size / texts.length
-    if (documents.size < 2 || share > 0.6 || stems.every((one) => asked.has(one))) return false
-    return stems.length > 1 || documents.size > 2
+    if (documents.size < 2 || share > 0.6 || stems.every((one) => asked.has(one))) return []
+    if (stems.length === 1 && documents.size === 2) return []
+    // The texts are in order of relevance. Pages further down are often about something else.
+    if (![...documents].some((index) => index < 10)) return []
+    const form = commonForm(phrase)
+    const named = isName(form)
+    // Phrases that no title contains are often fragments of sentences.
+    const isTitled = documents.size >= leastShares && titles.includes(` ${key} `)
+    return named || (isTitled && isLabel(form)) ? { ...phrase, form, named } : []
   })
   const scored = dropContained(phrases).flatMap((phrase) => {
-    const { documents } = phrase
+    const { documents, form, named } = phrase
     const hosts = new Set([...documents].map((index) => texts[index]?.host))
-    const [[form] = ['']] = [...phrase.forms].toSorted(
-      (a, b) => b[1] - a[1] || (a[0] < b[0] ? -1 : 1),
-    )
-    const named = isName(form)
     if (hosts.size === 1 && documents.size > 2) return []
-    if (!named && (documents.size < leastShares || !isLabel(form))) return []
-    if (stemsOf(form.split(/[ -]/)).every((word) => generic.has(word))) return []
-    return { ...phrase, form, score: (named ? 2 : 1) * scoreOf(phrase, asked, texts.length) }
+    if (stemsOf(form.split(/[ -]/)).every((word) => genericWords.has(word))) return []
+    return { ...phrase, score: (named ? 2 : 1) * scoreOf(phrase, asked, texts.length) }
   })
   return accept(scored.toSorted((a, b) => b.score - a.score || (a.key < b.key ? -1 : 1)))
+}
+
+function commonForm({ forms }: Phrase): string {
+  const [[form] = ['']] = [...forms].toSorted((a, b) => b[1] - a[1] || (a[0] < b[0] ? -1 : 1))
+  return form
 }
 
 function collect(texts: readonly Record<'host' | 'text', string>[]): Phrase[] {
@@ -60,18 +70,11 @@ function collect(texts: readonly Record<'host' | 'text', string>[]): Phrase[] {
   return [...phrases.values()]
 }
 
-// Pages that share only these words do not share a topic.
-const generic = new Set(
-  'api app application attribute available based browser chapter class common compatibility css current default device different document draft edition editor element event example feature file first following full function general group height html important information input instance interface introduction javascript latest level list main mdn method mobile modern module name new newly number object official online open option output page part property proposal read reading report section set simple site size specific specification standard state static style support syntax table text time title topic tutorial type user value version way web website width word working'.split(
-    ' ',
-  ),
-)
-
 /** Accepts phrases that look like names. Rejects single everyday words, and fragments of sentences. */
 function isLabel(form: string): boolean {
   if (!form.includes(' ')) return /\p{L}.*[\p{Lu}\p{N}]/u.test(form) && form.length > 3
-  // Phrases such as `polyfill based` and `newly available` have no noun.
-  return !/(?:[^ ]{4,}ed|[^ ]{3,}ly|based|available)$/i.test(form)
+  // Phrases such as `polyfill based` and `newly available` have no noun, and titles of specifications end with more.
+  return !/(?:[^ ]{4,}ed|[^ ]{3,}ly|based|available|level|module)$/i.test(form)
 }
 
 /** Returns the sequences of words that contain no punctuation or stop words. */
@@ -95,7 +98,7 @@ function stemsOf(words: readonly string[]): string[] {
 }
 
 /** Drops a phrase if a longer phrase that contains it occurs on most of the same pages. */
-function dropContained(phrases: readonly Phrase[]): Phrase[] {
+function dropContained<Kind extends Phrase>(phrases: readonly Kind[]): Kind[] {
   const longer = phrases.filter(({ stems }) => stems.length > 1)
   const isContained = ({ key, stems, documents }: Phrase) =>
     longer.some(

@@ -43,11 +43,11 @@ function repeated({ q, texts }: Found, mentions: NamedEntity[][], gazetteer: Gaz
     if (wordsOf(name).some((word) => asked.includes(stem(word)))) return true
     return fresh.filter((text) => text.includes(plain(name))).length > 1
   }
-  const places = (one: NamedEntity) =>
-    [...mentions.keys()].filter((n) => mentions[n]?.includes(one))
   return [...new Set(mentions.flat())]
-    .filter((entity) => isTelling(entity, places(entity)))
-    .toSorted((a, b) => places(b).length - places(a).length)
+    .map((one) => ({ one, places: [...mentions.keys()].filter((n) => mentions[n]?.includes(one)) }))
+    .filter(({ one, places }) => isTelling(one, places))
+    .toSorted((a, b) => b.places.length - a.places.length)
+    .map(({ one }) => one)
 }
 
 /** Returns the capitalised phrases that two results share. */

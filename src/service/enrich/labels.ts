@@ -67,7 +67,10 @@ export function tone(text: string): number {
   return sum / Math.sqrt(Math.max(1, words.length))
 }
 
-/** Returns related searches, best sources first, without the query itself. */
+/**
+ * Returns related searches, best sources first, without the query itself: titles with half of the query's words that
+ * are short enough to be a query, and labels. Both must share more than a generic word with the query.
+ */
 export function relateSearches(
   q: string,
   sources: Readonly<Record<'suggestions' | 'titles' | 'clusters', readonly string[]>>,
@@ -81,22 +84,15 @@ export function relateSearches(
     found.set(key, text.toLowerCase())
   }
   sources.suggestions.forEach(add)
-  for (const title of sources.titles) if (leadsOn(own, title)) add(headOf(title))
-  for (const label of sources.clusters) {
-    const words = subject(label)
-    if (words.some((word) => own.includes(word))) add(label)
-    // Users rarely add words to a long query.
-    else if (words.length > 0 && own.length <= 3) add(`${q.trim()} ${label}`)
+  const tells = (word: string) => own.includes(word) && !genericWords.has(word)
+  for (const head of sources.titles.map(headOf)) {
+    const words = subject(head)
+    const shared = own.filter((word) => words.includes(word)).length
+    const isShort = words.length >= 2 && words.length <= 6 && /^[\p{L}\p{N} '-]+$/u.test(head)
+    if (isShort && shared * 2 >= own.length && words.some(tells)) add(head)
   }
+  for (const label of sources.clusters) if (subject(label).some(tells)) add(label)
   return [...found.values()].slice(0, 8)
-}
-
-/** True if a title contains the query's subject and is short enough to be a query. */
-function leadsOn(own: readonly string[], title: string): boolean {
-  if (!/^[\p{L}\p{N} '-]+$/u.test(headOf(title))) return false
-  const words = subject(title)
-  const shared = own.filter((word) => words.includes(word)).length
-  return words.length >= 2 && words.length <= 6 && shared > 0 && shared * 2 >= own.length
 }
 
 export function headOf(title: string): string {
@@ -123,6 +119,13 @@ export const stopWords: ReadonlySet<string> = new Set(
     'within without would you your yours one two new get see like make many much even every without including whether ' +
     'supported since chrome edge firefox safari'
   ).split(' '),
+)
+
+/** Words that say nothing about a page's topic. */
+export const genericWords: ReadonlySet<string> = new Set(
+  'api app application attribute available based blog browser bug chapter class common compatibility counterpart css current default device different document draft edition editor element event example feature file first following full function general group height html important implementation information input instance interface introduction javascript latest level list main mdn method mobile modern module name new newly number object official online open option output page part platform post property proposal read reading report section set simple site size specific specification standard state static status style support syntax table text time title topic tutorial type user value version way web website width word working'.split(
+    ' ',
+  ),
 )
 
 export function stem(word: string): string {

@@ -33,7 +33,14 @@ export function readQuestion(q: string) {
   const words = [...new Set(meant.flatMap((token) => token.words))]
   const operates =
     wanted.length > 0 && list.some(({ excluded, quoted, joins }) => excluded || quoted || joins)
-  return { words, operators: operates ? websearch(list, wanted) : null }
+  return { words, operators: operates ? websearch(list, wanted) : null, names: namesIn(q) }
+}
+
+/** Returns the words of names such as `Eric Meyer`: capitalised words in a row, unless the query is in title case. */
+function namesIn(q: string): ReadonlySet<string> {
+  const name = /(?<![^ ])\p{Lu}\p{Ll}+(?: \p{Lu}\p{Ll}+)+(?![^ ])/gu
+  const found = q.match(name)?.flatMap((text) => text.toLowerCase().split(' ')) ?? []
+  return new Set(found.length > 2 && found.length === q.trim().split(/ +/).length ? [] : found)
 }
 
 type Token = ReturnType<typeof readToken>
@@ -78,11 +85,13 @@ export async function readTerms(
   const asked = await lookUp(run, question.words, config)
   // A query with operators is searched as sent, without corrections.
   if (question.operators !== null) return { ...asked, words: question.words, corrections: [] }
-  const joined = await findJoined(run, question.words, asked.strange)
+  const { names } = question
+  const wrong = asked.strange.filter((word) => !names.has(word))
+  const joined = await findJoined(run, question.words, wrong)
   const words = applyCorrections(question.words, joined)
   const whole = joined.length === 0 ? asked : await lookUp(run, words, config)
-  const terms = await putRight(run, words, whole)
-  const split = await findSplit(run, correctable(terms.strange))
+  const terms = await putRight(run, words, { ...whole, names })
+  const split = await findSplit(run, correctable(terms.strange, names))
   const corrections = [...joined, ...terms.corrections, ...split]
   if (split.length === 0) return { ...terms, corrections }
   const halves = split.flatMap(({ to }) => to.split(' '))
@@ -95,8 +104,9 @@ export async function readTerms(
   }
 }
 
-function correctable(words: readonly string[]): string[] {
-  return words.filter((word) => !ordinaryWords.has(word)).slice(0, 4)
+/** Names and everyday words are never corrected. */
+function correctable(words: readonly string[], names: ReadonlySet<string>): string[] {
+  return words.filter((word) => !ordinaryWords.has(word) && !names.has(word)).slice(0, 4)
 }
 
 async function lookUp(run: Statements, words: readonly string[], config: string) {
@@ -133,11 +143,18 @@ async function lookUp(run: Statements, words: readonly string[], config: string)
 async function putRight(
   run: Statements,
   words: readonly string[],
-  { known, strange, total }: Awaited<ReturnType<typeof lookUp>>,
+  {
+    known,
+    strange,
+    total,
+    names,
+  }: Awaited<ReturnType<typeof lookUp>> & {
+    readonly names: ReadonlySet<string>
+  },
 ): Promise<KnownTerms> {
   const rare = known.filter(({ documents }) => documents <= 1)
   const sure = known.filter(({ documents }) => documents > 1)
-  const wrong = correctable([...strange, ...rare.map(({ word }) => word)])
+  const wrong = correctable([...strange, ...rare.map(({ word }) => word)], names)
   const telling = sure.filter(({ word }) => !stopWords.has(word))
   const titled = allOf(telling, ':A')
   const found = await correctWords(run, wrong, { titled, bold: sure.length > wrong.length })

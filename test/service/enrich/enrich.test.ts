@@ -139,6 +139,23 @@ describe('clusters', () => {
     expect(labels).not.toContain('Rare Bird')
   })
 
+  test('are parts of titles, and no fragments of sentences', () => {
+    const texts = ['Raised bed', 'Compost heap', 'Herb spiral', 'Cold frame'].map(
+      (title) => `${title}. The raised bed requires soil`,
+    )
+    const others = ['Watering', 'Weeding', 'Mulching', 'Pruning', 'Sowing']
+    const pages = [...texts, ...others].map((text, index) => page(text, `${index}.example`))
+    expect(labelClusters('garden', pages, isName)).toEqual(['Raised Bed'])
+  })
+
+  test('occur in the first ten results', () => {
+    const first = Array.from({ length: 10 }, (_, index) => `Garden ${'abcdefghij'[index]}${index}`)
+    const late = ['Raised bed: one', 'Raised bed: two', 'Raised bed: three']
+    const pages = (texts: string[]) => texts.map((text, index) => page(text, `${index}.example`))
+    expect(labelClusters('garden', pages([...late, ...first]), isName)).toEqual(['Raised Bed'])
+    expect(labelClusters('garden', pages([...first, ...late]), isName)).toEqual([])
+  })
+
   test('exclude what every result contains', () => {
     const texts = ['open source rake', 'open source hoe', 'open source spade', 'open source fork']
     expect(
@@ -179,14 +196,17 @@ describe('related searches', () => {
     expect(relateSearches('css grid', { ...nothing, titles })).toEqual(['css grid lanes'])
   })
 
-  test('append a label only to a short query', () => {
-    const clusters = ['Shadow DOM']
-    expect(relateSearches('web components', { ...nothing, clusters })).toEqual([
-      'web components Shadow DOM'.toLowerCase(),
-    ])
-    expect(
-      relateSearches('build reusable web parts without frameworks', { ...nothing, clusters }),
-    ).toEqual([])
+  test('use labels that share a word with the query, and never append them to the query', () => {
+    const clusters = ['Shadow DOM', 'Scoped Components']
+    const related = relateSearches('web components', { ...nothing, clusters })
+    expect(related).toEqual(['scoped components'])
+  })
+
+  test('share more with the query than generic words', () => {
+    const titles = ['Safari support bug', 'AVIF support tables']
+    const clusters = ['Support Status']
+    const related = relateSearches('safari support for avif', { ...nothing, titles, clusters })
+    expect(related).toEqual(['avif support tables'])
   })
 })
 

@@ -125,6 +125,18 @@ describe('offline results', () => {
     }
   })
 
+  test('are not affected by corrections of names, but title case is no name', async () => {
+    for (const [q, to] of [
+      ['Eric Meyer css', []],
+      ['Jake Archibald service worker', []],
+      ['Css Gird Layout', ['grid']],
+    ] as const) {
+      const { json } = await shop.ask(`/v1/search?q=${encodeURIComponent(q)}`, live)
+      const corrections = json.interpretation?.corrections ?? []
+      expect([q, corrections.map((one) => one.to)]).toEqual([q, to])
+    }
+  })
+
   test('show a correction: the corrected query is the first related search', async () => {
     expect((await search('css varaibles')).related[0]).toBe('css variables')
     expect((await search('css variables')).related).not.toContain('css variables')
