@@ -1,6 +1,6 @@
 // Computes and stores the sums for finished days.
 
-import { clock, clockBefore } from '../../base/database/clock.ts'
+import { clock } from '../../base/database/clock.ts'
 import type { Database } from '../../base/database/database.ts'
 import { sumTables } from '../../base/database/facts.ts'
 import { expressionBuilder, sql } from '../../base/database/kysely.ts'
@@ -11,8 +11,14 @@ import { codeOf } from '../../base/errors.ts'
 import { pause } from '../../base/waiting.ts'
 import { storeStatement } from '../ledger/statement.ts'
 
-/** Time after which a process that has not finished storing a day is assumed to be dead. */
-const abandonedMs = 15 * 60_000
+/**
+ * Time before which a process must have begun that stores a day, or it is assumed to be dead. A query takes about one
+ * millisecond, and far longer on a busy machine.
+ */
+const abandonedBefore = sql<Date>`
+  clock_timestamp() - interval '15 minutes' - interval '10 milliseconds' * (
+    select coalesce(sum(runs.accepted), 0) from runs where runs.run_date = finished_days.run_date
+  )`
 
 const all = expressionBuilder<DB>()
 /** Settings that the sums depend on, as text; null if sums cannot be stored. */
@@ -149,7 +155,7 @@ async function throwAway(db: Database): Promise<void> {
           // Sums for archived days are kept, because the database no longer has the data to compute them again.
           eb('run_date', 'not in', archivedDays),
         ]),
-        eb.and([eb('made_at', 'is', null), eb('begun_at', '<', clockBefore(abandonedMs))]),
+        eb.and([eb('made_at', 'is', null), eb('begun_at', '<', abandonedBefore)]),
       ]),
     )
     .execute()

@@ -56,7 +56,7 @@ async function rebuildDays({ db }: Mill, { options, signal }: Call<RebuildFlags>
   const reasons = [
     [
       left.begun,
-      'in progress in another process; if that process has died, this command can continue the work after 15 minutes',
+      'in progress in another process; if that process has died, this command can continue the work 15 minutes after its start, and 10 more for every 60,000 queries',
     ],
     [left.waiting, 'left out because a run on the same or an earlier day is still open'],
     [left.open, 'left without new sums, because the data changed or the command was stopped'],

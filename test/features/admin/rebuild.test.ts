@@ -65,6 +65,20 @@ describe('npm run rebuild -- --days', () => {
     expect(await keptDays()).toEqual(['2026-01-01'])
   })
 
+  test('takes a day over from a dead process, and leaves a large day more time', async () => {
+    await database.pool.query(
+      "update runs set rows = 60000 + duplicates + rejected, accepted = 60000 where run_date = '2026-01-02'",
+    )
+    await database.pool.query(
+      `insert into finished_days (run_date, basis, begun_at)
+      select day::date, analysis.basis(), now() - interval '16 minutes'
+      from unnest(array['2026-01-01', '2026-01-02']) as day`,
+    )
+    const { stdout } = await rebuild('--days', '--json')
+    expect(JSON.parse(stdout)).toMatchObject({ days: 3, begun: 1 })
+    expect(await keptDays()).toEqual(days.filter((day) => day !== '2026-01-02'))
+  })
+
   test('waits for a transaction that writes for more than a second, and then stores the day', async () => {
     const writer = await database.pool.connect()
     await writer.query('begin')
