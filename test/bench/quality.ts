@@ -33,6 +33,20 @@ const shape = z.object({
   intent: z.array(z.object({ label: z.string(), text: z.string(), host: z.string().optional() })),
 })
 type JudgedSet = z.output<typeof shape>
+
+const judgedItems = z.object({ right: z.array(z.string()), wrong: z.array(z.string()) })
+const blindKinds = ['intent', 'entities', 'related', 'labels'] as const
+const blindShape = z.object({
+  queries: z.array(
+    z.object({
+      q: z.string(),
+      intent: judgedItems,
+      entities: judgedItems,
+      related: judgedItems,
+      labels: judgedItems,
+    }),
+  ),
+})
 type Ask = (q: string) => Promise<FoundAnswer>
 
 /** Number of correct results, the total, and the wrong ones. */
@@ -65,6 +79,11 @@ export type SetFigures = Readonly<Record<(typeof parts)[number], Share>>
 /** Figures for queries drawn from titles: unchanged, with a typo of each kind, and with an unknown word. */
 export type DrawnFigures = Readonly<Record<string, Share>>
 
+/** Items that a reader judged without knowing the rules, and the number of items that were not there to be judged. */
+export type BlindFigures = Readonly<
+  Record<(typeof blindKinds)[number], Share & { readonly unjudged: number }>
+>
+
 /** The set that the service was tuned on, and the unseen ones. */
 export interface QualityFigures {
   readonly tuned: SetFigures
@@ -72,6 +91,7 @@ export interface QualityFigures {
   /** The newer of the two: more typos, more unknown words, more topics. */
   readonly held: SetFigures
   readonly drawn: DrawnFigures
+  readonly blind: BlindFigures
   /** Median time of an answer in milliseconds. */
   readonly p50: number
 }
@@ -98,9 +118,41 @@ export async function measureQuality(databaseUrl: string): Promise<QualityFigure
       unseen: await judge(readSet('unseen.json'), ask),
       held: await judge(readSet('held.json'), ask),
       drawn: await judgeDrawn('drawn', urlsOf(ask)),
+      blind: await judgeBlind(ask),
       p50: medianOf(times),
     }
   })
+}
+
+/** Compares the answers with a reader's judgement of every item that an earlier version of the service showed. */
+async function judgeBlind(ask: Ask): Promise<BlindFigures> {
+  const text = readFileSync(join(root, 'test/bench/blind.json'), 'utf8')
+  const { queries } = blindShape.parse(JSON.parse(text))
+  const shown: { kind: (typeof blindKinds)[number]; verdict: boolean | null; item: string }[] = []
+  for (const one of queries) {
+    const answer = await ask(one.q)
+    const given = {
+      intent: [answer.intent],
+      entities: answer.entities.map(({ name }) => name),
+      related: answer.related_searches,
+      labels: answer.clusters,
+    }
+    for (const kind of blindKinds) {
+      for (const item of given[kind]) {
+        const { right, wrong } = one[kind]
+        const verdict = right.includes(item) ? true : wrong.includes(item) ? false : null
+        shown.push({ kind, verdict, item: `${one.q}: ${item}` })
+      }
+    }
+  }
+  const figures = blindKinds.map((kind) => {
+    const own = shown.filter((one) => one.kind === kind)
+    const judged = own.flatMap(({ verdict, item }): Verdict[] =>
+      verdict === null ? [] : [[verdict, item]],
+    )
+    return [kind, { ...share(judged), unjudged: own.length - judged.length }]
+  })
+  return Object.fromEntries(figures) as BlindFigures
 }
 
 function urlsOf(ask: Ask): FindUrls {
@@ -382,6 +434,12 @@ export async function benchQuality(
   )
   for (const [name, { cases, right, share: reached }] of Object.entries(figures.drawn)) {
     say(`  ${reached.toFixed(3)}  ${`${right} of ${cases}`.padEnd(11)} ${name}`)
+  }
+  say('\n60 queries judged by a reader who did not know the rules (test/bench/blind.json)')
+  for (const kind of blindKinds) {
+    const { cases, right, share: reached, unjudged } = figures.blind[kind]
+    const rest = unjudged === 0 ? '' : `, and ${unjudged} not judged`
+    say(`  ${reached.toFixed(3)}  ${`${right} of ${cases}`.padEnd(11)} ${kind}${rest}`)
   }
   if (misses) await practise(databaseUrl)
   const engines = { service: summarise(figures), ...(await measureBaselines(databaseUrl)) }

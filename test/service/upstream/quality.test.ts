@@ -8,7 +8,7 @@ import { measureQuality } from '../../bench/quality.ts'
 import { stockedUrl } from '../../support/database.ts'
 
 test('the judged sets are answered as well as before', async () => {
-  const { tuned, unseen, held, drawn } = await measureQuality(await stockedUrl())
+  const { tuned, unseen, held, drawn, blind } = await measureQuality(await stockedUrl())
   expect([tuned, unseen, held].map(({ known }) => known.cases)).toEqual([72, 67, 87])
   const least = {
     typos: 0.9,
@@ -42,6 +42,11 @@ test('the judged sets are answered as well as before', async () => {
     expect([kind, share]).toSatisfy(reaches(kind === 'joined' ? 0.87 : 0.9))
   }
   expect(['slips', drawn['slips']?.share ?? 0]).toSatisfy(reaches(0.95))
+  // Judged by a reader who did not know the rules. If most items are new, the queries have to be judged again.
+  for (const [kind, { share, cases, unjudged }] of Object.entries(blind)) {
+    expect([kind, share]).toSatisfy(reaches(0.9))
+    expect([kind, cases / (cases + unjudged)]).toSatisfy(reaches(0.5))
+  }
 })
 
 function reaches(least: number) {
