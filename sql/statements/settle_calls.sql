@@ -70,12 +70,18 @@ key_check as materialized (
         (change -> 'newest' ->> 'remaining')::bigint,
         case when change -> 'no_credit' <> 'null' then 0 end
       ) as told_balance,
-      greatest(
-        a.obs_remaining - a.spent_since,
-        case when a.told_seq is not null then least(a.obs_remaining, a.told_least) - a.told_untold end
-      ) - a.reserved - a.uncertain - (change ->> 'used')::bigint as low,
+      -- The lowest balance, as in lowestBalance in account.ts.
+      case when a.external_now > 0 or a.external_last > 0
+        then least(newest, told)
+        else greatest(newest, told)
+      end - a.reserved - a.uncertain - (change ->> 'used')::bigint as low,
       a.obs_remaining + a.reserved + a.uncertain + a.used_total + (change ->> 'used')::bigint
         - coalesce((change -> 'newest' ->> 'start_total')::bigint, a.used_total) as high
+    from (
+      select
+        a.obs_remaining - a.spent_since as newest,
+        case when a.told_seq is not null then least(a.obs_remaining, a.told_least) - a.told_untold end as told
+    ) proved
   ) bounds
 ),
 -- The balance reported by the call that started last is used, even if another balance arrives later.
