@@ -3,6 +3,8 @@ import { inFile, type Mutant } from './mutant.ts'
 
 const rules = ['test/core/ledger/admit.test.ts', 'test/core/ledger/settle.test.ts']
 const schedules = 'test/core/ledger/model.test.ts'
+/** Compares the model of settlements with the statement. */
+const statement = 'test/core/ledger/settle-statement.test.ts'
 
 /** Faults of the pure rules; the schedules also find each of them in every test run. */
 const pure: readonly Mutant[] = core.map(({ name, file, find, put }) => ({
@@ -10,13 +12,13 @@ const pure: readonly Mutant[] = core.map(({ name, file, find, put }) => ({
   file: sourceOf(file),
   find,
   put,
-  tests: [...rules, schedules],
+  tests: [...rules, schedules, ...(file === 'settle-model' ? [statement] : [])],
 }))
 
 const edges: readonly Mutant[] = [
   ...inFile(
     'src/core/ledger/settle.ts',
-    [...rules, schedules],
+    [...rules, schedules, 'test/core/ledger/settlement.test.ts'],
     [
       {
         name: 'a call that was never sent counts for the day',
@@ -48,7 +50,7 @@ const edges: readonly Mutant[] = [
   ),
   ...inFile(
     'test/core/ledger/settle-model.ts',
-    [...rules, schedules],
+    [...rules, schedules, statement],
     [
       {
         name: 'waits that the API did not name grow without a ceiling',

@@ -353,6 +353,8 @@ export const ledgerMutants: readonly Mutant[] = [
         name: 'the runs are not taken before they are written',
         find: ' for no key update',
         put: '',
+        survives:
+          'reservations of all accounts that share a run already wait for each other; this lock only keeps settlements of several runs from deadlocks',
       },
     ],
   ),

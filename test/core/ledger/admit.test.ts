@@ -173,6 +173,19 @@ describe('admission', () => {
     },
   )
 
+  test('keeps more than the floor after credits ran out at it, but not after the floor was lowered', () => {
+    const seen = { seq: 40, at: 0, remaining: 112 }
+    const grantsAfter = (drainedFloor: number) =>
+      ask({ account: { ...known, seen, drainedFloor } }).grants
+    expect(grantsAfter(100)).toEqual([])
+    expect(grantsAfter(101)).toHaveLength(2)
+  })
+
+  test('reserves a rare high price for a call among others', () => {
+    const cost = { ...trusted, dearest: 50, earlier: { first: 50, second: 5, count: 30 } }
+    expect(ask({ cost }).grants.map(({ bound }) => bound)).toEqual([50, 50])
+  })
+
   test('reserves more for each call of a class with few known prices', () => {
     const { grants } = ask({ cost: { ...trusted, seen: 3 } })
     expect(grants.map(({ bound }) => bound)).toEqual([20, 20, 20, 20, 20])

@@ -43,6 +43,8 @@ describe('the totals of a run', () => {
   test('keep the bound of an unreadable call separately, and nothing for one that was not sent', () => {
     expect(purse(lost, null)).toEqual([{ run: 1, spent: 0, uncertain: 5, reserved: -5 }])
     expect(purse(unsent, null)).toEqual([{ run: 1, spent: 0, uncertain: 0, reserved: -5 }])
+    const daySpent = (given: Partial<Entry>) => settled(match(1, given)).change.day_spent
+    expect([daySpent(lost), daySpent(unsent)]).toEqual([5, 0])
   })
 
   test('contain the price instead of the bound once a late answer reports it', () => {

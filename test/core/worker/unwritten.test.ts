@@ -82,6 +82,17 @@ test('a key that was refused before a crash does not stop a new key', async () =
   expect(await mill.states()).toEqual({ answered: 2 })
 })
 
+test('a worker whose call is missing in the database stops, and keeps the paid answer', async () => {
+  const { api, mill } = await openScene({ api: { delayMs: 3_000 } })
+  await mill.plan(queries(1))
+  const drain = mill.drain()
+  const stopped = expect(drain).rejects.toThrow('1 call is missing; its paid answer is kept in')
+  await expect.poll(() => mill.db.selectFrom('calls').select('id').execute()).toHaveLength(1)
+  await mill.db.deleteFrom('calls').execute()
+  await stopped
+  expect(api.charges()).toHaveLength(1)
+})
+
 test('an unexpected error of the database ends the worker, is named, and costs no answer', async () => {
   const { api, mill, ended } = await keepFour('XX000')
   expect(ended.code).toBe(70)
