@@ -85,11 +85,10 @@ test('a key that was refused before a crash does not stop a new key', async () =
 test('a worker whose call is missing in the database stops, and keeps the paid answer', async () => {
   const { api, mill } = await openScene({ api: { delayMs: 3_000 } })
   await mill.plan(queries(1))
-  const drain = mill.drain()
-  const stopped = expect(drain).rejects.toThrow('1 call is missing; its paid answer is kept in')
+  const ended = mill.drain().catch((error: unknown) => String(error))
   await expect.poll(() => mill.db.selectFrom('calls').select('id').execute()).toHaveLength(1)
   await mill.db.deleteFrom('calls').execute()
-  await stopped
+  expect(await ended).toContain('1 call is missing; its paid answer is kept in')
   expect(api.charges()).toHaveLength(1)
 })
 
