@@ -41,7 +41,7 @@ export const parts = {
     macos: null,
   },
   postgresql: {
-    there: () => existsSync(clusters) && readdirSync(clusters).length > 0,
+    there: () => onPath('psql') && existsSync(clusters) && readdirSync(clusters).length > 0,
     debian: 'apt-get install postgresql',
     macos: null,
   },
