@@ -66,9 +66,17 @@ describe('expensive queries', () => {
   })
 
   test('search for exclusions alone as words, and never exclude a vendor prefix', () => {
-    expect(readQuestion('-css -a')).toEqual({ words: ['css', 'a'], operators: null })
+    expect(readQuestion('-css -a')).toEqual({
+      words: ['css', 'a'],
+      operators: null,
+      names: new Set(),
+    })
     expect(readQuestion('-webkit-box-reflect').words).toEqual(['webkit', 'box', 'reflect'])
-    expect(readQuestion('css -grid')).toEqual({ words: ['css'], operators: 'css -grid' })
+    expect(readQuestion('css -grid')).toEqual({
+      words: ['css'],
+      operators: 'css -grid',
+      names: new Set(),
+    })
   })
 
   test('answer three hundred repetitions of a word like the word once', async () => {
@@ -105,7 +113,9 @@ describe('expensive queries', () => {
     await expect.poll(() => answered, { interval: 1 }).toBeGreaterThan(10)
     const before = answered
     expect((await shop.ask('/v1/search?q=grid', third)).status).toBe(200)
-    expect(answered - before).toBeLessThan(600 / 8)
+    // It waits for the reservations of the requests before it, but not for their searches. Without turns, it waits for
+    // nearly all of them.
+    expect(answered - before).toBeLessThan(600 / 4)
     await Promise.all(crowd)
   })
 })
