@@ -5,7 +5,7 @@ import { getRequestListener } from '@hono/node-server'
 import { Hono } from 'hono'
 import { z } from 'zod'
 import { bindLoopback, closeServer } from './listen.ts'
-import { fraction } from './random.ts'
+import { fraction } from '../base/random.ts'
 import { jsonType } from './reply.ts'
 
 /** Faults that last for a whole night. This proxy ignores `nobody` (a night without workers). */

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { gunzipSync } from 'node:zlib'
 import { shippedFile, titleAlone } from '../../src/service/corpus/load.ts'
-import { fraction, pick, seeded, type Random } from '../../src/service/random.ts'
+import { fraction, pick, seeded, type Random } from '../../src/base/random.ts'
 
 /** A query with its expected pages, drawn from the titles of the documents by a rule. */
 export interface DrawnCase {

@@ -5,7 +5,7 @@ import type { Pool } from 'pg'
 import { archiveDay, type ArchiveStep, bringBack } from '../../src/features/archive/day.ts'
 import { ParquetEngine } from '../../src/features/archive/engine.ts'
 import { ArchiveFolder } from '../../src/features/archive/folder.ts'
-import { seeded } from '../../src/service/random.ts'
+import { seeded } from '../../src/base/random.ts'
 import {
   archivedTables,
   gatherKept,

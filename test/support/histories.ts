@@ -1,6 +1,6 @@
 // makeHistories({ seed, queries, nights, mix }) → histories of queries with known changes: stable and volatile ones,
 // weekly patterns, seasons, bursts, regime changes, groups with the same results, and shocks that affect many queries.
-import { seeded, type Random } from '../../src/service/random.ts'
+import { seeded, type Random } from '../../src/base/random.ts'
 import type { QueryHistory } from '../../src/features/cadence/replay.ts'
 
 export const kinds = ['stable', 'weekly', 'seasonal', 'burst', 'regime', 'busy', 'flicker'] as const

@@ -3,7 +3,7 @@
 import { dayMs } from '../../base/time/zone.ts'
 import type { Answered, FoundAnswer } from '../sell.ts'
 import { intents } from '../enrich/labels.ts'
-import { fraction, pick, type Random, seeded } from '../random.ts'
+import { fraction, pick, type Random, seeded } from '../../base/random.ts'
 import type { NamedEntity, Search } from '../schemas.ts'
 
 const sentiments = ['neutral', 'neutral', 'positive', 'negative'] as const

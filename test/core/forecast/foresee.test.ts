@@ -3,7 +3,7 @@ import { sql } from 'kysely'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { type Cron, readCron } from '../../../src/base/time/cron.ts'
 import { type CreditForecast, readCreditForecast } from '../../../src/core/forecast/foresee.ts'
-import { fraction } from '../../../src/service/random.ts'
+import { fraction } from '../../../src/base/random.ts'
 import { type FreshDatabase, freshDatabase } from '../../support/database.ts'
 
 let database: FreshDatabase

@@ -2,7 +2,7 @@
 import { sql } from 'kysely'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { readCreditForecast } from '../../../src/core/forecast/foresee.ts'
-import { fraction } from '../../../src/service/random.ts'
+import { fraction } from '../../../src/base/random.ts'
 import { type FreshDatabase, freshDatabase } from '../../support/database.ts'
 
 let database: FreshDatabase

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import type { JudgedNight, NightFigures } from '../../../src/core/nights/health.ts'
 import { findingsOf, judgementOf } from '../../../src/core/nights/judge.ts'
-import { seeded } from '../../../src/service/random.ts'
+import { seeded } from '../../../src/base/random.ts'
 
 const good: NightFigures = {
   ...{ run_id: 1, asked: 100, answered: 98, empty: 1, unreadable: 0 },

@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest'
 import type { RunAnswer } from '../../../src/core/nights/evidence.ts'
 import type { JudgedNight, NightFigures } from '../../../src/core/nights/health.ts'
 import { judgementOf, judgeRun } from '../../../src/core/nights/judge.ts'
-import { seeded } from '../../../src/service/random.ts'
+import { seeded } from '../../../src/base/random.ts'
 import { type Answers, faults, harmless, pick, type Told, World } from '../../support/bad-nights.ts'
 
 const nights = 30

@@ -1,4 +1,4 @@
-import { fraction, pick, type Random, seeded } from '../../../src/service/random.ts'
+import { fraction, pick, type Random, seeded } from '../../../src/base/random.ts'
 
 /** The request that a generated answer is for. */
 interface Asked {

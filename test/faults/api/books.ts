@@ -1,6 +1,6 @@
 import { appendFileSync } from 'node:fs'
 import { cost } from '../../../src/service/keys.ts'
-import { fraction } from '../../../src/service/random.ts'
+import { fraction } from '../../../src/base/random.ts'
 import type { PriceRule } from './knobs.ts'
 
 /** One request in the stand-in's own records, with which a client's ledger is compared. */

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { fraction } from '../../../src/service/random.ts'
+import { fraction } from '../../../src/base/random.ts'
 
 const milliseconds = z.number().min(0).max(3_600_000)
 const bytes = z.number().int().min(1).max(1_000_000_000)

@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { setTimeout as wait } from 'node:timers/promises'
 import { makeKey } from '../../../src/service/keys.ts'
-import { fraction } from '../../../src/service/random.ts'
+import { fraction } from '../../../src/base/random.ts'
 import { BodyWriter } from './bodies.ts'
 import { priceOf, type RequestEntry, StandInBooks } from './books.ts'
 import { chooseFault, type Fault } from './fault.ts'
