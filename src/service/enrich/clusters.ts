@@ -24,10 +24,9 @@ export function labelClusters(
   const phrases = collect(texts).flatMap((phrase) => {
     const { key, documents, stems } = phrase
     const isRare = documents.size < (stems.length > 1 ? 2 : 3)
-    if (isRare || documents.size > 0.6 * texts.length || stems.every((one) => asked.has(one)))
+    if (isRare || documents.size > 0.6 * texts.length || stems.every((one) => asked.has(one))) {
       return []
-    // The texts are in order of relevance. Pages further down are often about something else.
-    if (![...documents].some((index) => index < 10)) return []
+    }
     const forms = [...phrase.forms].toSorted((a, b) => b[1] - a[1] || (a[0] < b[0] ? -1 : 1))
     const form = forms[0]?.[0] ?? ''
     const named = isName(form)
@@ -45,18 +44,33 @@ export function labelClusters(
   return accept(scored.toSorted((a, b) => b.score - a.score || (a.key < b.key ? -1 : 1)))
 }
 
+/**
+ * Returns the phrases of up to four words that occur in one of the first ten texts. The texts are in order of
+ * relevance, and pages further down are often about something else.
+ */
 function collect(texts: readonly Record<'host' | 'text', string>[]): Phrase[] {
   const phrases = new Map<string, Phrase>()
-  for (const [index, { text }] of texts.entries()) {
-    for (const words of runs(text)) {
-      const all = stemsOf(words)
+  const spoken = texts.map(({ text }) => runs(text))
+  const counts = new Map<string, number>()
+  for (const { all } of spoken.flat()) {
+    for (const one of all) counts.set(one, (counts.get(one) ?? 0) + 1)
+  }
+  for (const [index, parts] of spoken.entries()) {
+    for (const { words, all } of parts) {
       for (let from = 0; from < words.length; from += 1) {
-        for (let to = from + 1; to <= Math.min(words.length, from + 4); to += 1) {
-          const stems = all.slice(from, to)
-          const key = stems.join(' ')
-          const form = words.slice(from, to).join(' ')
-          const phrase = phrases.get(key) ?? { key, stems, documents: new Set(), forms: new Map() }
-          phrases.set(key, phrase)
+        let [key, form] = ['', '']
+        for (let to = from; to < Math.min(words.length, from + 4); to += 1) {
+          const one = all[to] ?? ''
+          if (counts.get(one) === 1) break
+          key += to === from ? one : ` ${one}`
+          form += to === from ? words[to] : ` ${words[to]}`
+          let phrase = phrases.get(key)
+          if (phrase === undefined) {
+            if (index >= 10) break
+            const stems = all.slice(from, to + 1)
+            phrase = { key, stems, documents: new Set(), forms: new Map() }
+            phrases.set(key, phrase)
+          }
           phrase.documents.add(index)
           phrase.forms.set(form, (phrase.forms.get(form) ?? 0) + 1)
         }
@@ -73,13 +87,20 @@ function isLabel(form: string): boolean {
   return !/(?:[^ ]{4,}ed|[^ ]{3,}ly|based|available|level|module)$/i.test(form)
 }
 
-/** Returns the sequences of words that contain no punctuation or stop words. */
-function runs(text: string): string[][] {
+/** Returns the sequences of words that contain no punctuation or stop words, with the words' stems. */
+function runs(text: string) {
   return text.split(/[^\p{L}\p{N}\s'’-]+|\s[-–—]\s/u).flatMap((part) => {
-    const found: string[][] = [[]]
+    let run = { words: [] as string[], all: [] as string[] }
+    const found = [run]
     for (const word of wordsOf(part)) {
-      if (stopWords.has(word.toLowerCase()) || /^(\d+|.)$/u.test(word)) found.push([])
-      else found.at(-1)?.push(word)
+      const lower = word.toLowerCase()
+      if (stopWords.has(lower) || /^(\d+|.)$/u.test(word)) {
+        run = { words: [], all: [] }
+        found.push(run)
+      } else {
+        run.words.push(word)
+        run.all.push(stem(lower))
+      }
     }
     return found
   })

