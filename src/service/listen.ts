@@ -61,7 +61,6 @@ export async function listen(
   where: Replying & { host: string; port: number },
 ) {
   const listener = getRequestListener((request, env) => answer(request, env as HttpBindings), {
-    overrideGlobalObjects: false,
     // Valid HTTP can have an invalid address, such as a Host header that contains a slash, or `OPTIONS *`.
     errorHandler: (error) => {
       const refusal = error instanceof RequestError ? wrongAddress : ourFault
