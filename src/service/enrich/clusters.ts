@@ -51,9 +51,13 @@ export function labelClusters(
 function collect(texts: readonly Record<'host' | 'text', string>[]): Phrase[] {
   const phrases = new Map<string, Phrase>()
   const spoken = texts.map(({ text }) => runs(text))
-  const counts = new Map<string, number>()
-  for (const { all } of spoken.flat()) {
-    for (const one of all) counts.set(one, (counts.get(one) ?? 0) + 1)
+  // Words of the first ten texts that another text contains, too. No label has other words.
+  const [first, shared] = [new Map<string, number>(), new Set<string>()]
+  for (const [index, parts] of spoken.entries()) {
+    for (const one of parts.flatMap(({ all }) => all)) {
+      if ((first.get(one) ?? index) < index) shared.add(one)
+      else if (index < 10) first.set(one, index)
+    }
   }
   for (const [index, parts] of spoken.entries()) {
     for (const { words, all } of parts) {
@@ -61,7 +65,7 @@ function collect(texts: readonly Record<'host' | 'text', string>[]): Phrase[] {
         let [key, form] = ['', '']
         for (let to = from; to < Math.min(words.length, from + 4); to += 1) {
           const one = all[to] ?? ''
-          if (counts.get(one) === 1) break
+          if (!shared.has(one)) break
           key += to === from ? one : ` ${one}`
           form += to === from ? words[to] : ` ${words[to]}`
           let phrase = phrases.get(key)
@@ -89,21 +93,21 @@ function isLabel(form: string): boolean {
 
 /** Returns the sequences of words that contain no punctuation or stop words, with the words' stems. */
 function runs(text: string) {
-  return text.split(/[^\p{L}\p{N}\s'’-]+|\s[-–—]\s/u).flatMap((part) => {
-    let run = { words: [] as string[], all: [] as string[] }
-    const found = [run]
-    for (const word of wordsOf(part)) {
-      const lower = word.toLowerCase()
-      if (stopWords.has(lower) || /^(\d+|.)$/u.test(word)) {
-        run = { words: [], all: [] }
-        found.push(run)
-      } else {
-        run.words.push(word)
-        run.all.push(stem(lower))
-      }
+  let run = { words: [] as string[], all: [] as string[] }
+  const found = [run]
+  const token = /[\p{L}\p{N}][\p{L}\p{N}'’-]*|[^\p{L}\p{N}\s'’-]|(?<=\s)-(?=\s)/gu
+  for (const word of text.match(token) ?? []) {
+    const lower = word.toLowerCase()
+    if (/^(\d+|.)$/u.test(word) || stopWords.has(lower)) {
+      if (run.words.length === 0) continue
+      run = { words: [], all: [] }
+      found.push(run)
+    } else {
+      run.words.push(word)
+      run.all.push(stem(lower))
     }
-    return found
-  })
+  }
+  return found
 }
 
 function wordsOf(text: string): string[] {
