@@ -86,6 +86,7 @@ function addSearch(app: OpenAPIHono<DoorEnv>, parts: AppParts): void {
       ...(ignored.length === 0 ? {} : { 'x-ignored-params': ignored.join(', ') }),
       ...(partial ? { 'x-upstream-partial': 'true' } : {}),
       ...(again ? { 'x-idempotency-replayed': 'true' } : {}),
+      // Set here, because the compression middleware would copy the response to add this header.
       vary: 'Accept-Encoding',
       'x-credits-used': String(used),
       'x-credits-remaining': String(remaining),

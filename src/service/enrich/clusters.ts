@@ -51,28 +51,21 @@ export function labelClusters(
 function collect(texts: readonly Record<'host' | 'text', string>[]): Phrase[] {
   const phrases = new Map<string, Phrase>()
   const spoken = texts.map(({ text }) => runs(text))
-  // Words of the first ten texts that another text contains, too. No label has other words.
-  const [first, shared] = [new Map<string, number>(), new Set<string>()]
+  const shared = sharedStems(spoken)
   for (const [index, parts] of spoken.entries()) {
-    for (const one of parts.flatMap(({ all }) => all)) {
-      if ((first.get(one) ?? index) < index) shared.add(one)
-      else if (index < 10) first.set(one, index)
-    }
-  }
-  for (const [index, parts] of spoken.entries()) {
-    for (const { words, all } of parts) {
+    for (const { words, stems } of parts) {
       for (let from = 0; from < words.length; from += 1) {
         let [key, form] = ['', '']
         for (let to = from; to < Math.min(words.length, from + 4); to += 1) {
-          const one = all[to] ?? ''
+          const one = stems[to] ?? ''
           if (!shared.has(one)) break
           key += to === from ? one : ` ${one}`
           form += to === from ? words[to] : ` ${words[to]}`
           let phrase = phrases.get(key)
           if (phrase === undefined) {
             if (index >= 10) break
-            const stems = all.slice(from, to + 1)
-            phrase = { key, stems, documents: new Set(), forms: new Map() }
+            const own = stems.slice(from, to + 1)
+            phrase = { key, stems: own, documents: new Set(), forms: new Map() }
             phrases.set(key, phrase)
           }
           phrase.documents.add(index)
@@ -84,6 +77,19 @@ function collect(texts: readonly Record<'host' | 'text', string>[]): Phrase[] {
   return [...phrases.values()]
 }
 
+/** Returns the words of the first ten texts that another text also contains. Labels contain no other words. */
+function sharedStems(spoken: readonly ReturnType<typeof runs>[]): ReadonlySet<string> {
+  const first = new Map<string, number>()
+  const shared = new Set<string>()
+  for (const [index, parts] of spoken.entries()) {
+    for (const one of parts.flatMap(({ stems }) => stems)) {
+      if ((first.get(one) ?? index) < index) shared.add(one)
+      else if (index < 10) first.set(one, index)
+    }
+  }
+  return shared
+}
+
 /** Accepts phrases that look like names. Rejects single everyday words, and fragments of sentences. */
 function isLabel(form: string): boolean {
   if (!form.includes(' ')) return /\p{L}.*[\p{Lu}\p{N}]/u.test(form) && form.length > 3
@@ -93,18 +99,18 @@ function isLabel(form: string): boolean {
 
 /** Returns the sequences of words that contain no punctuation or stop words, with the words' stems. */
 function runs(text: string) {
-  let run = { words: [] as string[], all: [] as string[] }
+  let run = { words: [] as string[], stems: [] as string[] }
   const found = [run]
   const token = /[\p{L}\p{N}][\p{L}\p{N}'’-]*|[^\p{L}\p{N}\s'’-]|(?<=\s)-(?=\s)/gu
   for (const word of text.match(token) ?? []) {
     const lower = word.toLowerCase()
     if (/^(\d+|.)$/u.test(word) || stopWords.has(lower)) {
       if (run.words.length === 0) continue
-      run = { words: [], all: [] }
+      run = { words: [], stems: [] }
       found.push(run)
     } else {
       run.words.push(word)
-      run.all.push(stem(lower))
+      run.stems.push(stem(lower))
     }
   }
   return found

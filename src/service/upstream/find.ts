@@ -50,11 +50,11 @@ export async function findPages(
   const { operators } = question
   const isPlain = operators === null
   const strict = isPlain ? allOf(known) : await parseOperators(run, operators, config)
-  const byWeight = known.toSorted((a, b) => b.weight - a.weight).slice(0, 3)
+  const rarest = known.toSorted((a, b) => b.weight - a.weight).slice(0, 3)
   const least = terms.strange.length * 3 <= known.length ? 0.35 : 0.6
   const total = sumWeights(known)
   // A page without one of these words, and without the rarer ones, has too little of the weight.
-  const rare = byWeight.filter((_, at) => sumWeights(byWeight.slice(0, at)) <= (1 - least) * total)
+  const needed = rarest.filter((_, at) => sumWeights(rarest.slice(0, at)) <= (1 - least) * total)
   const pages = await run.rows<FoundPage>({
     name: `find-${known.length}`,
     text: rankingOf(known.length),
@@ -62,8 +62,9 @@ export async function findPages(
       meant,
       strict,
       isPlain ? allOf(known, ':A') : '',
-      isPlain ? byWeight.map((term) => anyOf(term)).join(' | ') : '',
-      isPlain ? rare.map((term) => anyOf(term)).join(' | ') : '',
+      isPlain ? rarest.map((term) => anyOf(term)).join(' | ') : '',
+      // A query with operators needs exact matches.
+      isPlain ? needed.map((term) => anyOf(term)).join(' | ') : '',
       Math.max(shown, leastPool),
       // The limit does not depend on `num`, so a search for ten results returns the first ten of a hundred.
       mostResults,

@@ -46,8 +46,6 @@ function candidatesFor(terms: readonly Term[]): string {
         select id, tsv, ${shareOf(terms, 'tsv')} as share
         from documents
         where tsv @@ $5::tsquery
-          -- A query with operators has no rarest words, and needs exact matches.
-          and numnode($4::tsquery) > 0
           and (select count(*) from strict) < $7
         -- Computes the share once.
         offset 0
