@@ -51,6 +51,8 @@ begin
       from steps
       join public.finished_losses as kept on kept.finish_id = steps.earlier and kept.query_id = steps.query_id
       where not kept.confirmed
+        -- Without this condition, the losses of all days would be read.
+        and kept.finish_id = any ((select array_agg(distinct steps.earlier) from steps)::bigint[])
       union all
       select
         steps.query_id, steps.depth, steps.previous_depth, steps.previous_run_date, shown.domain,
@@ -58,6 +60,7 @@ begin
       from shown
       join steps using (query_id)
       where shown.previous_place >> 20 <= 10
+        and (shown.place is null or shown.place >> 20 > 10)
       union all
       select
         steps.query_id, steps.depth, steps.previous_depth, steps.previous_run_date, found.domain, found.base_search_id,
