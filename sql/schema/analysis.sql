@@ -230,7 +230,7 @@ comment on column finished_steps.stayed is 'Number of pages in the top ten of bo
 comment on column finished_steps.switched is 'Domains with several pages in the two answers and different best pages; null if there are none.';
 comment on column finished_steps.retitled is 'Domains with a page whose title differs between the two answers; null if there are none.';
 comment on column finished_steps.relabelled is 'True if the intent or sentiment has changed since the previous answer; null if there is no previous answer.';
-comment on column finished_steps.moves is 'Position change of each domain in the two answers, as in analysis.movers.places; null if there are no moves.';
+comment on column finished_steps.moves is 'Position change of each domain in the two answers, in ascending order, as in analysis.movers.places; null if there are no moves.';
 comment on column finished_steps.step is 'Number of the answer in its series, which consists of the answers to the same query from the same origin and API. Null if the day of the previous answer had no stored sums.';
 comment on column finished_steps.since is 'For each page in positions 1 to 10, the step at which the page entered these positions. 1 if the first answer already shows the page. The pages are sorted by position, then by the hash of their address. Null for the first answer.';
 comment on column finished_steps.ended is 'For each page that left positions 1 to 10, the step at which the page had entered them, sorted by the hash of the page''s address.';

@@ -16,7 +16,9 @@ begin
     ),
     results as materialized (
       select
-        steps.query_id, steps.depth, steps.previous_depth, steps.places, steps.firsts, side.now, shown.position, shown.ordinal, shown.page_id, shown.title, pages.url_key,
+        steps.query_id, steps.places, steps.firsts, side.now, shown.position, shown.page_id, shown.title,
+        -- As in result_domains, a position of 2^40 or more is treated as missing.
+        case when shown.position between 0 and 1099511627775 then (shown.position << 20) | shown.ordinal end as place,
         hashtextextended(pages.url_key, 0) as page,
         case
           when domains.domain like any ((select analysis.site_patterns())::text[])
@@ -79,68 +81,67 @@ begin
           filter (where previous_position <= 10 and (position > 10 or position is null)) as ended
       from (
         select
-          query_id, page, places, firsts,
+          query_id, page, max(places) as places, max(firsts) as firsts,
           min(position) filter (where not now) as previous_position,
           min(position) filter (where now) as position,
           row_number() over (partition by query_id order by min(position) filter (where not now), page) as previous_place
         from results
         where page is not null
           and position is not null
-        group by query_id, page, places, firsts
+        group by query_id, page
       ) as placed
       left join known using (query_id)
       group by query_id
     ),
-    -- A domain's best page can differ only if both answers show the domain and together contain
-    -- at least two of its pages.
-    divided as (
-      select query_id, domain
+    of_domain as materialized (
+      select
+        query_id, domain, min(place) filter (where now) as place, min(place) filter (where not now) as previous_place,
+        min(page) <> max(page) as several_pages
       from results
       where domain is not null
         and position is not null
       group by query_id, domain
-      having min(page) <> max(page)
-        and bool_or(now)
-        and bool_or(not now)
     ),
     moved as (
-      select query_id, array_agg(domain order by domain) as switched
-      from (
-        select
-          query_id, domain,
-          (array_agg(url_key order by position, ordinal) filter (where now))[1] as url_key,
-          (array_agg(url_key order by position, ordinal) filter (where not now))[1] as previous_url_key
-        from results
-        join divided using (query_id, domain)
-        -- As in result_domains, a position of 2^40 or more is treated as missing.
-        where position between 0 and 1099511627775
-        group by query_id, domain
-      ) as best
-      where analysis.page_name(url_key) <> analysis.page_name(previous_url_key)
-      group by query_id
+      select of_domain.query_id, array_agg(of_domain.domain order by of_domain.domain) as switched
+      from of_domain
+      join steps on steps.query_id = of_domain.query_id
+      cross join lateral (
+        select analysis.page_name(pages.url_key) as name
+        from public.organic_results as best
+        join public.pages on pages.id = best.page_id
+        where best.search_id = steps.search_id
+          and best.ordinal = of_domain.place & 1048575
+      ) as now
+      cross join lateral (
+        select analysis.page_name(pages.url_key) as name
+        from public.organic_results as best
+        join public.pages on pages.id = best.page_id
+        where best.search_id = steps.previous_search_id
+          and best.ordinal = of_domain.previous_place & 1048575
+      ) as before
+      -- A domain's best page can differ only if the two answers together contain at least two of its pages.
+      where of_domain.several_pages
+        and now.name <> before.name
+      group by of_domain.query_id
     ),
     shifted as (
       select
-        query_id,
-        array_agg(
-          case
-            when previous_position is null then previous_depth + 1 - position
-            when position is null then depth + 1 - previous_position
-            else abs(previous_position - position)
-          end
-        ) as moves
+        query_id, array_agg(places order by places) as moves
       from (
         select
-          query_id, domain, depth, previous_depth,
-          min(position) filter (where now) as position,
-          min(position) filter (where not now) as previous_position
-        from results
-        where domain is not null
-          and position between 0 and 1099511627775
-        group by query_id, domain, depth, previous_depth
-      ) as best
-      where (position is not null or depth >= previous_position)
-        and (previous_position is not null or previous_depth >= position)
+          query_id,
+          case
+            when previous_place is null then previous_depth + 1 - (place >> 20)
+            when place is null then depth + 1 - (previous_place >> 20)
+            else abs((previous_place >> 20) - (place >> 20))
+          end as places
+        from of_domain
+        join steps using (query_id)
+        where coalesce(place, previous_place) is not null
+          and (place is not null or depth >= previous_place >> 20)
+          and (previous_place is not null or previous_depth >= place >> 20)
+      ) as each_domain
       group by query_id
     ),
     renamed as (

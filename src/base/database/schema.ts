@@ -605,7 +605,7 @@ export interface FinishedSteps {
   finish_id: number;
   /** Number of pages that left the top ten. */
   left_top_10: number | null;
-  /** Position change of each domain in the two answers, as in analysis.movers.places; null if there are no moves. */
+  /** Position change of each domain in the two answers, in ascending order, as in analysis.movers.places; null if there are no moves. */
   moves: ArrayType<number> | null;
   /** Depth of the previous answer: its last position; null for the first answer. */
   previous_depth: number | null;
