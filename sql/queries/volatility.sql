@@ -25,9 +25,8 @@ limit :top::integer;
 -- show nights: How much did each night's answers change, and was the change unusual?
 select
   nights.run_date, nights.queries, round(nights.volatility::numeric, 4) as volatility, round(nights.usual::numeric, 4) as usual,
-  round(nights.z::numeric, 2) as z, churn.entered as entered_top_10, churn.left_top_10, churn.stayed as stayed_in_top_10
+  round(nights.z::numeric, 2) as z, nights.entered as entered_top_10, nights.left_top_10, nights.stayed as stayed_in_top_10
 from analysis.volatility_nights as nights
-join analysis.churn using (run_date)
 where analysis.in_span(nights.run_date)
 order by nights.run_date;
 

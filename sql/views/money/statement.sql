@@ -11,7 +11,8 @@ select
   change.call_id,
   case when change.kind in ('ours', 'perhaps_ours') then runs.id end as run_id,
   case when change.kind in ('ours', 'perhaps_ours') then lists.name end as list,
-  change.line
+  change.line,
+  accounts.id as account_id
 from (
   select lines.account_id, lines.line, lines.at, lines.after, lines.kind, lines.credits, lines.balance, lines.call_id
   from public.statement_lines as lines
@@ -40,3 +41,4 @@ comment on column analysis.statement.call_id is 'Id of the call to which the cha
 comment on column analysis.statement.run_id is 'Id of the call''s run, for changes of kind ours or perhaps_ours.';
 comment on column analysis.statement.list is 'Name of the list to which the run in run_id belongs.';
 comment on column analysis.statement.line is 'Line number in the account''s statement.';
+comment on column analysis.statement.account_id is 'Identifier of the account.';

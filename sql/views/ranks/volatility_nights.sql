@@ -1,4 +1,4 @@
--- Volatility of each night, compared with the thirty nights before it.
+-- Volatility of each night, compared with the thirty nights before it, and the pages that entered and left the top 10.
 create or replace view analysis.volatility_nights as
 select
   run_date,
@@ -10,10 +10,16 @@ select
   case when count(*) over before >= 14
     then (volatility - avg(volatility) over before) / nullif(stddev_samp(volatility) over before, 0)
   end as z,
-  count(*) over before as nights
+  count(*) over before as nights,
+  entered,
+  left_top_10,
+  stayed
 from (
-  select run_date, count(*) as queries, avg(volatility) as volatility
-  from analysis.volatility
+  select
+    run_date, count(*) as queries, avg(volatility) as volatility, sum(entered)::bigint as entered,
+    sum(left_top_10)::bigint as left_top_10, sum(stayed)::bigint as stayed
+  from analysis.step_days
+  where volatility is not null
   group by run_date
 ) as nightly
 -- Compares each night only with earlier nights.
@@ -24,3 +30,6 @@ comment on column analysis.volatility_nights.volatility is 'Mean volatility of t
 comment on column analysis.volatility_nights.usual is 'Mean volatility of up to thirty earlier nights.';
 comment on column analysis.volatility_nights.z is 'Difference from the usual volatility, in standard deviations of the earlier nights; 2 or more counts as a spike. Null if there are fewer than fourteen earlier nights.';
 comment on column analysis.volatility_nights.nights is 'Number of earlier nights used for the comparison.';
+comment on column analysis.volatility_nights.entered is 'Number of pages that entered the top 10.';
+comment on column analysis.volatility_nights.left_top_10 is 'Number of pages that left the top 10.';
+comment on column analysis.volatility_nights.stayed is 'Number of pages that are in the top 10 of both answers.';
