@@ -8,7 +8,9 @@ returns table (
 )
 language sql stable parallel safe as $$
   select
-    counted.*,
+    counted.run_date, lists.name, counted.planned, counted.answered, counted.bought, counted.reused, counted.unreadable,
+    counted.failed, counted.unknown, counted.unaffordable, counted.cancelled, counted.open, counted.share, counted.newest,
+    counted.oldest, counted.suspect, counted.other_origin, counted.not_asked, counted.archived,
     case when runs.cancelled then 'cancelled' when runs.going then 'going' else 'ran' end as outcome,
     runs.spent as credits_spent,
     nullif(concat_ws(
@@ -33,7 +35,7 @@ language sql stable parallel safe as $$
   from (
     select
       run_date,
-      list,
+      list_id,
       count(*) as planned,
       count(evidence) as answered,
       count(*) filter (where evidence = 'bought') as bought,
@@ -54,7 +56,7 @@ language sql stable parallel safe as $$
     from (
       -- A query in several runs on one day is counted once, with its most informative state.
       select
-        run_date, list, query_id,
+        run_date, list_id, query_id,
         max(evidence) as evidence,
         max(fetched_at) as fetched_at,
         bool_or(broken) as broken,
@@ -68,7 +70,7 @@ language sql stable parallel safe as $$
         )] as state
       from (
         select
-          runs.run_date, lists.name as list, tasks.query_id, tasks.state, observations.evidence, observations.fetched_at,
+          runs.run_date, runs.list_id, tasks.query_id, tasks.state, observations.evidence, observations.fetched_at,
           coalesce(searches.parse_error is not null, false) as broken,
           runs.suspect or searches.id in (select search_id from public.quarantine) as suspect,
           runs.run_date in (select away_days.run_date from analysis.away_days)
@@ -76,7 +78,6 @@ language sql stable parallel safe as $$
         from public.tasks
         join public.runs on runs.id = tasks.run_id
         left join public.finished_days as finished on finished.run_date = runs.run_date and finished.made_at is not null
-        left join public.lists on lists.id = runs.list_id
         left join analysis.observations
           on observations.query_id = tasks.query_id
           and observations.run_date = runs.run_date
@@ -104,10 +105,11 @@ language sql stable parallel safe as $$
             else 1
           end <> 0
       ) as held
-      group by run_date, list, query_id
+      group by run_date, list_id, query_id
     ) as planned
-    group by run_date, list
+    group by run_date, list_id
   ) as counted
+  left join public.lists on lists.id = counted.list_id
   left join lateral (
     select
       sum(runs.spent)::bigint as spent,
@@ -120,9 +122,8 @@ language sql stable parallel safe as $$
         where night_health.run_id = any (array_agg(runs.id) filter (where runs.suspect))
       ) as reasons
     from public.runs
-    join public.lists on lists.id = runs.list_id
     where runs.run_date = counted.run_date
-      and lists.name = counted.list
+      and runs.list_id = counted.list_id
   ) as runs on true
   union all
   select

@@ -1,24 +1,39 @@
 -- Daily changes in each balance, grouped by explanation.
 create or replace view analysis.account_days as
 select
-  statement.account,
-  statement.origin,
-  (statement.at at time zone 'UTC')::date as day,
-  -- Each call has at most one line of kind "ours", so these lines are counted as calls.
-  count(*) filter (where statement.kind = 'ours') as calls,
-  coalesce(-sum(statement.credits) filter (where statement.kind = 'ours'), 0)::bigint as credits_used,
-  max(statement.balance - case when statement.kind = 'opening' then 0 else statement.credits end) as highest_balance,
-  min(statement.balance) as lowest_balance,
-  coalesce(-sum(statement.credits) filter (where statement.kind = 'others'), 0)::bigint as credits_unexplained,
-  coalesce(-sum(statement.credits) filter (where statement.kind = 'perhaps_ours'), 0)::bigint as credits_unknown,
-  coalesce(sum(statement.credits) filter (where statement.kind = 'top_up'), 0)::bigint as credits_added,
-  -- Aggregating with min and max finds the first and last lines without sorting.
-  (
-    min(array[statement.line, statement.balance - case when statement.kind = 'opening' then 0 else statement.credits end])
-  )[2] as opening_balance,
-  (max(array[statement.line, statement.balance]))[2] as closing_balance
-from analysis.statement
-group by statement.account, statement.origin, (statement.at at time zone 'UTC')::date;
+  accounts.name as account,
+  accounts.kind as origin,
+  changes.day,
+  changes.calls,
+  changes.credits_used,
+  changes.highest_balance,
+  changes.lowest_balance,
+  changes.credits_unexplained,
+  changes.credits_unknown,
+  changes.credits_added,
+  changes.opening_balance,
+  changes.opening_balance - changes.credits_used - changes.credits_unexplained - changes.credits_unknown + changes.credits_added
+    as closing_balance
+from (
+  select
+    statement.account_id,
+    (statement.at at time zone 'UTC')::date as day,
+    -- Each call has at most one line of kind "ours", so these lines are counted as calls.
+    count(*) filter (where statement.kind = 'ours') as calls,
+    coalesce(-sum(statement.credits) filter (where statement.kind = 'ours'), 0)::bigint as credits_used,
+    max(statement.balance - case when statement.kind = 'opening' then 0 else statement.credits end) as highest_balance,
+    min(statement.balance) as lowest_balance,
+    coalesce(-sum(statement.credits) filter (where statement.kind = 'others'), 0)::bigint as credits_unexplained,
+    coalesce(-sum(statement.credits) filter (where statement.kind = 'perhaps_ours'), 0)::bigint as credits_unknown,
+    coalesce(sum(statement.credits) filter (where statement.kind = 'top_up'), 0)::bigint as credits_added,
+    -- Aggregating with min finds the first line without sorting.
+    (
+      min(array[statement.line, statement.balance - case when statement.kind = 'opening' then 0 else statement.credits end])
+    )[2] as opening_balance
+  from analysis.statement
+  group by statement.account_id, (statement.at at time zone 'UTC')::date
+) as changes
+join public.accounts on accounts.id = changes.account_id;
 comment on view analysis.account_days is 'Daily changes in the balance of each account (UTC), grouped by explanation. The closing balance is the opening balance minus credits_used, credits_unknown and credits_unexplained, plus credits_added.';
 comment on column analysis.account_days.account is 'Name of the account.';
 comment on column analysis.account_days.origin is 'Origin of the account: live, test or sandbox.';
