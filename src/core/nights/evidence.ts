@@ -123,19 +123,39 @@ function turnoverBetween(before: readonly number[] | undefined, now: readonly nu
   return Math.min(1, moved / (places * (places + 1)))
 }
 
-/** Counts the distinct queries whose answers contain each page. Variants with the same text count only once. */
+/**
+ * Counts the distinct queries whose answers contain each page, except pages of a single query. Variants with the same
+ * text count only once. The pages are counted in a sorted array, because maps of all pages would need far more memory.
+ */
 function countHolders(answers: readonly RunAnswer[]) {
-  const shown = new Map<string, Set<number>>()
-  for (const { q, pages } of answers) {
-    const all = shown.get(q) ?? new Set()
-    for (const page of pages) all.add(page)
-    if (all.size > 0) shown.set(q, all)
+  const shown = new Int32Array(answers.reduce((sum, { pages }) => sum + pages.length, 0))
+  let [length, queries] = [0, 0]
+  let last: string | null = null
+  const seen = new Set<number>()
+  for (const { q, pages } of answers.toSorted((a, b) => Number(a.q > b.q) - Number(a.q < b.q))) {
+    if (pages.length === 0) continue
+    if (q !== last) {
+      queries += 1
+      seen.clear()
+      last = q
+    }
+    for (const page of pages) {
+      if (seen.has(page)) continue
+      seen.add(page)
+      shown[length] = page
+      length += 1
+    }
   }
-  const holders = new Map<number, number>()
-  for (const all of shown.values()) {
-    for (const page of all) holders.set(page, (holders.get(page) ?? 0) + 1)
+  return { holders: countRepeated(shown.subarray(0, length).toSorted()), queries }
+}
+
+/** Counts the occurrences of each number that a sorted array contains more than once. */
+function countRepeated(sorted: Int32Array): ReadonlyMap<number, number> {
+  const counts = new Map<number, number>()
+  for (const [at, number] of sorted.entries()) {
+    if (number === sorted[at - 1]) counts.set(number, (counts.get(number) ?? 1) + 1)
   }
-  return { holders, queries: shown.size }
+  return counts
 }
 
 /** Maps the first pages of a query's last trusted answer to its new answer; null if other queries share the pages. */
