@@ -3,7 +3,7 @@ insert into finished_answers (search_id, finish_id, domains, places, pages)
 with shown as materialized (
   select observations.search_id, shown.domain, shown.place, shown.position, shown.url_key
   from analysis.observations
-  cross join lateral analysis.shown_in(observations.search_id) as shown
+  join result_domains as shown on shown.search_id = observations.search_id
   where observations.run_date = :day::date
 ),
 named as (

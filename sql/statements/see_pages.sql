@@ -5,4 +5,6 @@ from analysis.observations
 join organic_results on organic_results.search_id = observations.search_id
 where observations.run_date = :day::date
   and organic_results.page_id is not null
+-- In order, because neighbouring index entries are then looked up together.
+order by organic_results.page_id, observations.query_id
 on conflict do nothing

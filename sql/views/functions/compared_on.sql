@@ -1,4 +1,5 @@
--- Rows of analysis.live_steps for one day. The planner does not inline plpgsql functions.
+-- Rows of analysis.live_steps for one day. The planner does not inline plpgsql functions. Without Memoize, which the
+-- planner expects to help although nearly every answer is read once, the function is a sixth faster.
 create or replace function analysis.compared_on(day date)
 returns table (
   query_id uuid, run_date date, search_id bigint, fetched_at timestamptz, previous_search_id bigint,
@@ -6,7 +7,8 @@ returns table (
   entered integer, left_top_10 integer, stayed integer, switched text[],
   retitled text[], relabelled boolean, moves bigint[], step smallint, since smallint[], ended smallint[]
 )
-language plpgsql stable parallel safe rows 1000 as $$
+language plpgsql stable parallel safe rows 1000
+set enable_memoize = off as $$
 #variable_conflict use_column
 begin
   return query
@@ -112,6 +114,8 @@ begin
         join public.pages on pages.id = best.page_id
         where best.search_id = steps.search_id
           and best.ordinal = of_domain.place & 1048575
+        -- Looks up each page by its key. Otherwise, all results would be read.
+        offset 0
       ) as now
       cross join lateral (
         select analysis.page_name(pages.url_key) as name
@@ -119,6 +123,7 @@ begin
         join public.pages on pages.id = best.page_id
         where best.search_id = steps.previous_search_id
           and best.ordinal = of_domain.previous_place & 1048575
+        offset 0
       ) as before
       -- A domain's best page can differ only if the two answers together contain at least two of its pages.
       where of_domain.several_pages

@@ -1,11 +1,12 @@
 -- Top 10 positions lost by domains, for one finished day. Losses that an earlier day confirmed are
--- excluded. The planner does not inline plpgsql functions.
+-- excluded. The planner does not inline plpgsql functions. Memoize would only cost time, as in compared_on.
 create or replace function analysis.losses_on(day date)
 returns table (
   query_id uuid, domain text, base_search_id bigint, base_run_date date, base_place bigint, "position" bigint,
   confirmed boolean
 )
-language plpgsql stable parallel safe rows 1000 as $$
+language plpgsql stable parallel safe rows 1000
+set enable_memoize = off as $$
 #variable_conflict use_column
 declare
   -- Queries whose previous answer is from a day without stored rows.
