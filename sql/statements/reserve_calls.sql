@@ -43,8 +43,8 @@ changed_tasks as (
   left join runs r on r.id = t.run_id
   where t.xmin::text is distinct from w.version
     or r.state <> 'open'
-    -- A scalar subquery looks up each call by key. A join would compare each task with every call in flight.
-    or exists (
+    -- The calls in flight are read once. The planner expects few of them, and may read them all in the subquery below.
+    or t.query_id in (select c.query_id from calls c where c.outcome is null) and exists (
       select
       from unnest(given.accounts) as buyer
       where (

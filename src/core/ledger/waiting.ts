@@ -196,7 +196,9 @@ const listBudget = sql`
 // True if a call is in flight for task `t`, or for the same query if account `a` may reuse the answer,
 // or if a lost answer may still arrive.
 const isBusy = sql<boolean>`(
-  exists (
+  -- The calls in flight are read once. The planner expects few of them, and may read them all in the subquery below.
+  t.query_id in (select c.query_id from calls c where c.outcome is null)
+  and exists (
     select
     from unnest(buyers.ids) as buyer
     where (
