@@ -23,7 +23,8 @@ language sql stable as $$
     cross join lateral analysis.components(edges.a, edges.b) as found
   )
   select
-    night,
+    -- As a subquery, because an expression that the caller passes would be computed again for each row.
+    (select night),
     first_value(queries.q) over (
       partition by members.component order by query_days.weight desc nulls last, queries.q
     ),

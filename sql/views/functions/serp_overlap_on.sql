@@ -55,7 +55,8 @@ language sql stable parallel safe as $$
     join answers as other on other.search_id = pairs.other_search_id
   )
   select
-    night, counted.query_id, queries.q, counted.other_query_id, other_queries.q,
+    -- As a subquery, because an expression that the caller passes would be computed again for each row.
+    (select night), counted.query_id, queries.q, counted.other_query_id, other_queries.q,
     counted.shared,
     counted.shared::double precision / (counted.size + counted.other_size - counted.shared)
   from counted

@@ -1,8 +1,7 @@
 -- Groups of queries whose answers share pages, on the newest day.
 create or replace view analysis.keyword_groups as
 select found.run_date, found.group_name, found.query_id, found.q, found.weight, found.size, found.group_id
--- Without "offset 0", the day would be determined again for each row.
-from (select analysis.newest_day() as night offset 0) as newest
+from (select analysis.newest_day() as night) as newest
 cross join lateral analysis.keyword_groups_on(newest.night) as found;
 comment on view analysis.keyword_groups is 'Groups of queries on the newest full day. Two queries are connected if their top 10 results share at least four pages. For other days and limits, use analysis.keyword_groups_on(day, least_shared).';
 comment on column analysis.keyword_groups.group_name is 'Text of the query with the highest weight in the group.';
