@@ -108,31 +108,15 @@ begin
       select of_domain.query_id, array_agg(of_domain.domain order by of_domain.domain) as switched
       from of_domain
       join steps on steps.query_id = of_domain.query_id
-      cross join lateral (
-        select analysis.page_name(pages.url_key) as name
-        from public.organic_results as best
-        join public.pages on pages.id = best.page_id
-        where best.search_id = steps.search_id
-          and best.ordinal = of_domain.place & 1048575
-        -- Looks up each page by its key. Otherwise, all results would be read.
-        offset 0
-      ) as now
-      cross join lateral (
-        select analysis.page_name(pages.url_key) as name
-        from public.organic_results as best
-        join public.pages on pages.id = best.page_id
-        where best.search_id = steps.previous_search_id
-          and best.ordinal = of_domain.previous_place & 1048575
-        offset 0
-      ) as before
+      cross join lateral analysis.page_at(steps.search_id, of_domain.place) as now
+      cross join lateral analysis.page_at(steps.previous_search_id, of_domain.previous_place) as before
       -- A domain's best page can differ only if the two answers together contain at least two of its pages.
       where of_domain.several_pages
-        and now.name <> before.name
+        and analysis.page_name(now.url_key) <> analysis.page_name(before.url_key)
       group by of_domain.query_id
     ),
     shifted as (
-      select
-        query_id, array_agg(places order by places) as moves
+      select query_id, array_agg(places order by places) as moves
       from (
         select
           query_id,

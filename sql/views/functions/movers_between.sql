@@ -18,20 +18,8 @@ language sql stable parallel safe as $$
       else 'same'
     end,
     sides.fetched_at, sides.previous_run_date,
-    (
-      select pages.url_key
-      from public.organic_results as shown
-      join public.pages on pages.id = shown.page_id
-      where shown.search_id = sides.search_id
-        and shown.ordinal = (sides.place & 1048575)
-    ),
-    (
-      select pages.url_key
-      from public.organic_results as shown
-      join public.pages on pages.id = shown.page_id
-      where shown.search_id = sides.previous_search_id
-        and shown.ordinal = (sides.previous_place & 1048575)
-    ),
+    (select url_key from analysis.page_at(sides.search_id, sides.place)),
+    (select url_key from analysis.page_at(sides.previous_search_id, sides.previous_place)),
     sides.depth, sides.previous_depth, sides.search_id, sides.previous_search_id,
     (
       select moves.several_pages

@@ -21,13 +21,7 @@ select
   found.base_place >> 20 as base_position,
   found.base_run_date,
   -- Pages are looked up one at a time, because there are far fewer losses than the planner expects.
-  (
-    select pages.url_key
-    from organic_results
-    join pages on pages.id = organic_results.page_id
-    where organic_results.search_id = found.base_search_id
-      and organic_results.ordinal = (found.base_place & 1048575)
-  ) as url_key,
+  (select url_key from analysis.page_at(found.base_search_id, found.base_place)) as url_key,
   coalesce(found.depth, steps.depth)::bigint as depth,
   coalesce(found.fetched_at, steps.fetched_at) as fetched_at,
   coalesce(found.search_id, steps.search_id) as search_id,

@@ -43,14 +43,7 @@ from (
   where listed.place is not null
 ) as best
 -- The pages are looked up one at a time, because far fewer queries have a target page than the planner expects.
-cross join lateral (
-  select pages.url_key
-  from organic_results as shown
-  join pages on pages.id = shown.page_id
-  where shown.search_id = best.search_id
-    and shown.ordinal = (best.place & 1048575)
-  offset 0
-) as pages
+cross join lateral analysis.page_at(best.search_id, best.place) as pages
 left join lateral (
   select min(organic_results.position) as position
   from organic_results
