@@ -39,7 +39,7 @@ async function startDrifting(options: Parameters<StartDrifting>[0]) {
 
 async function startSpoilt({ credits, ...options }: Parameters<StartSpoilt>[0]) {
   const service = await startDrifting(options)
-  const { openFront } = await import('../src/service/spoiling-front.ts')
+  const { openFront } = await import('../src/features/demo/spoiling-front.ts')
   const front = await openFront(service.url, credits)
   const close = async () => {
     await front.close()

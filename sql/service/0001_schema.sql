@@ -88,9 +88,7 @@ create table documents (
   added_at timestamptz not null default now(),
   -- Removes the site name, because the "Web APIs | MDN" suffix would make every MDN page look like
   -- a page about the web.
-  head text not null generated always as (
-    regexp_replace(title, '( - [^|]+ \| MDN| \| [^|]+| - Web features explorer)$', '')
-  ) stored,
+  head text not null generated always as (regexp_replace(title, ' [-|] .*$', '')) stored,
   tsv tsvector not null generated always as (
     setweight(to_tsvector(
       case lang
@@ -129,7 +127,7 @@ comment on column documents.words is 'Words from the title and the address; comp
 comment on column documents.lang is 'Language of the text, which determines how the words are stemmed.';
 comment on column documents.shipped is 'True for pages in the bundled corpus. These pages are updated together with the corpus.';
 comment on column documents.added_at is 'Time at which the page was added.';
-comment on column documents.head is 'Title without the site name.';
+comment on column documents.head is 'Title up to the first dash or bar, without the site name.';
 comment on column documents.tsv is 'Text search vector. The title without the site name has the highest weight, the words column has the second highest, and the title and body have the lowest.';
 comment on column documents.subject is 'True for a page about a single named subject, such as a feature or a specification.';
 

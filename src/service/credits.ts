@@ -60,8 +60,7 @@ export function openCredits(pool: pg.Pool, patienceMs = 10_000) {
   return async (order: PaidSearch): Promise<number> => {
     const { accountId } = order.key
     const end = Math.min(performance.now() + patienceMs, order.deadline)
-    const first = lines.has(accountId) ? null : await reserveCredits(pool, order)
-    if (typeof first === 'number') return first
+    // One at a time, because reservations lock the account, and would keep other accounts from the pool.
     const line = lines.get(accountId) ?? pLimit(1)
     lines.set(accountId, line)
     try {

@@ -33,7 +33,7 @@ export async function openTables(connectionString: string, size = 8) {
   const pool = open(size, '')
   // The time limit is shorter than a request's deadline, so that no statement outlives the response.
   const searchOptions = '-c statement_timeout=8000 -c jit=off -c plan_cache_mode=force_generic_plan'
-  const searches = open(4, searchOptions)
+  const searches = open(8, searchOptions)
   return { pool, searches, close: () => Promise.all([pool.end(), searches.end()]) }
 }
 

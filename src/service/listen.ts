@@ -103,10 +103,6 @@ export async function listen(
   return { server, port: Number(new URL(url).port), url }
 }
 
-export function bindLoopback(server: Server, port: number): Promise<string> {
-  return bind(server, { host: '127.0.0.1', port })
-}
-
 async function bind(server: Server, where: { host: string; port: number }): Promise<string> {
   // If the backlog is full, a client retries only after several seconds.
   server.listen({ port: where.port, host: where.host, backlog: 4096 })

@@ -68,10 +68,10 @@ async function sellOnce(shop: SearchSeller, order: PaidSearch, claim: string | n
   const id = await shop.reserveCredits(order)
   const start = performance.now()
   /** Charges for the request, and returns the balance, or null if the request was given up and refunded. */
-  const settle = async (credits: number, status: number, answer?: string) => {
+  const settle = async (credits: number, status: number, answer?: Answered) => {
     const ms = Math.round(performance.now() - start)
     const isKept = claim !== null && answer !== undefined
-    const kept = isKept ? [order.idempotencyKey, claim, answer] : [null, null, null]
+    const kept = isKept ? [order.idempotencyKey, claim, JSON.stringify(answer)] : [null, null, null]
     const { rows } = await shop.pool.query<{ remaining: number }>({
       name: 'settle',
       text: settleText,
@@ -90,7 +90,7 @@ async function sellOnce(shop: SearchSeller, order: PaidSearch, claim: string | n
     },
   )
   const used = cost(answered.answer.organic_results.length)
-  const remaining = await settle(used, 200, JSON.stringify(answered))
+  const remaining = await settle(used, 200, answered)
   if (remaining !== null) return { ...answered, used, remaining, again: false }
   await settle(0, 503)
   throw new Refusal(503, 'The answer took too long; nothing was charged', { 'retry-after': '1' })

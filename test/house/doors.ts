@@ -78,13 +78,13 @@ export const doors: Readonly<Record<string, readonly string[]>> = {
   ],
   'features/archive': ['command', 'load'],
   'features/cadence': ['choose', 'command'],
-  'features/demo': ['command'],
+  'features/demo': ['command', 'spoiling-front'],
   'features/expand': ['command'],
   'features/forget': ['command', 'prune'],
   'features/notifications': ['command', 'monitor', 'news', 'webhook'],
   'features/package': ['querymill'],
   'features/verify': ['command'],
-  service: ['command', 'corpus/command', 'keys-command', 'spoiling-front', 'start'],
+  service: ['command', 'corpus/command', 'keys-command', 'start'],
 }
 
 /** Rooms that all others use: every file of them may be imported. */

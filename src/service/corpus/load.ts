@@ -29,7 +29,7 @@ export const documentShape = z.object({
 
 type Document = z.output<typeof documentShape>
 
-/** Removes the site name from a title, as in `documents.head`. */
+/** Removes the site name from a title, as the index does. */
 export function titleAlone(title: string): string {
   return title.replace(/( - [^|]+ \| MDN| \| [^|]+| - Web features explorer)$/, '')
 }

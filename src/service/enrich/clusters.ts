@@ -1,6 +1,6 @@
 // Labels the topics that a query's results share.
 
-import { genericWords, stem, stopWords } from './labels.ts'
+import { genericWords, recalled, stem, stopWords } from './labels.ts'
 
 interface Phrase {
   readonly key: string
@@ -19,9 +19,9 @@ export function labelClusters(
   // Unless it is a name, a phrase that only two of many pages share may be a coincidence.
   const leastShares = texts.length < 20 ? 2 : 3
   const asked = new Set(stemsOf(wordsOf(q)))
-  const heads = texts.map(({ text }) => stemsOf(wordsOf(text.split('. ')[0] ?? '')))
-  const titles = heads.map((stems) => ` ${stems.join(' ')} `).join('|')
-  const phrases = collect(texts).flatMap((phrase) => {
+  const read = texts.map(({ text }) => readText(text))
+  const titles = read.map(({ head }) => head).join('|')
+  const phrases = collect(read).flatMap((phrase) => {
     const { key, documents, stems } = phrase
     const isRare = documents.size < (stems.length > 1 ? 2 : 3)
     if (isRare || documents.size > 0.6 * texts.length || stems.every((one) => asked.has(one))) {
@@ -48,11 +48,10 @@ export function labelClusters(
  * Returns the phrases of up to four words that occur in one of the first ten texts. The texts are in order of
  * relevance, and pages further down are often about something else.
  */
-function collect(texts: readonly Record<'host' | 'text', string>[]): Phrase[] {
+function collect(texts: readonly ReadText[]): Phrase[] {
   const phrases = new Map<string, Phrase>()
-  const spoken = texts.map(({ text }) => runs(text))
-  const shared = sharedStems(spoken)
-  for (const [index, parts] of spoken.entries()) {
+  const shared = sharedStems(texts)
+  for (const [index, { parts }] of texts.entries()) {
     for (const { words, stems } of parts) {
       for (let from = 0; from < words.length; from += 1) {
         let [key, form] = ['', '']
@@ -78,11 +77,11 @@ function collect(texts: readonly Record<'host' | 'text', string>[]): Phrase[] {
 }
 
 /** Returns the words of the first ten texts that another text also contains. Labels contain no other words. */
-function sharedStems(spoken: readonly ReturnType<typeof runs>[]): ReadonlySet<string> {
+function sharedStems(texts: readonly ReadText[]): ReadonlySet<string> {
   const first = new Map<string, number>()
   const shared = new Set<string>()
-  for (const [index, parts] of spoken.entries()) {
-    for (const one of parts.flatMap(({ stems }) => stems)) {
+  for (const [index, { stems }] of texts.entries()) {
+    for (const one of stems) {
       if ((first.get(one) ?? index) < index) shared.add(one)
       else if (index < 10) first.set(one, index)
     }
@@ -97,8 +96,17 @@ function isLabel(form: string): boolean {
   return !/(?:[^ ]{4,}ed|[^ ]{3,}ly|based|available|level|module)$/i.test(form)
 }
 
+type ReadText = ReturnType<typeof readText>
+
+/** Reads a text: its title's stems, its parts, and its distinct stems. */
+const readText = recalled((text) => {
+  const parts = partsOf(text)
+  const head = ` ${stemsOf(wordsOf(text.split('. ')[0] ?? '')).join(' ')} `
+  return { head, parts, stems: new Set(parts.flatMap(({ stems }) => stems)) }
+})
+
 /** Returns the sequences of words that contain no punctuation or stop words, with the words' stems. */
-function runs(text: string) {
+function partsOf(text: string) {
   let run = { words: [] as string[], stems: [] as string[] }
   const found = [run]
   const token = /[\p{L}\p{N}][\p{L}\p{N}'’-]*|[^\p{L}\p{N}\s'’-]|(?<=\s)-(?=\s)/gu

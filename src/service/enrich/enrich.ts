@@ -6,7 +6,14 @@ import { titleAlone } from '../corpus/load.ts'
 import type { NamedEntity, OrganicResult } from '../schemas.ts'
 import { labelClusters } from './clusters.ts'
 import { findEntities, type Gazetteer } from './entities.ts'
-import { dropRepeated, headOf, labelIntent, labelSentiment, relateSearches } from './labels.ts'
+import {
+  dropRepeated,
+  headOf,
+  labelIntent,
+  labelSentiment,
+  recalled,
+  relateSearches,
+} from './labels.ts'
 
 interface Findings {
   readonly results: OrganicResult[]
@@ -36,12 +43,14 @@ export async function enrich(
   }
 }
 
+const hostOf = recalled((url) => parseUrl(url)?.hostname ?? '')
+
 /** Returns each page's title and text, without repeated sentences. */
 function freshTexts(pool: Findings['pool']) {
   const texts = dropRepeated(pool.map(({ text }) => text))
   return pool.map(({ title, url }, index) => {
     // Drops the site name, which every title on the site contains.
     const text = `${headOf(title)}. ${texts[index] ?? ''}`
-    return { host: parseUrl(url)?.hostname ?? '', text }
+    return { host: hostOf(url), text }
   })
 }

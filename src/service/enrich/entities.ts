@@ -2,7 +2,7 @@
 
 import type nlpFunction from 'compromise/three'
 import type { NamedEntity } from '../schemas.ts'
-import { dropRepeated, stem, stopWords, wordsOf } from './labels.ts'
+import { dropRepeated, recalled, stem, stopWords, wordsOf } from './labels.ts'
 
 interface Found {
   readonly q: string
@@ -28,9 +28,7 @@ export async function findEntities(found: Found, gazetteer: Gazetteer): Promise<
 }
 
 /** Returns the words of a text between spaces, so that only whole words match. */
-function plain(text: string): string {
-  return ` ${wordsOf(text).join(' ')} `
-}
+const plain = recalled((text) => ` ${wordsOf(text).join(' ')} `)
 
 /** Returns the names found in at least two results, most frequent first. */
 function repeated({ q, texts }: Found, mentions: NamedEntity[][], gazetteer: Gazetteer) {
@@ -60,16 +58,14 @@ function sharedRuns(texts: readonly string[]): string[] {
 }
 
 // The tagger is loaded on first use, because loading takes a third of a second.
-let loading: Promise<typeof nlpFunction> | null = null
-const tagged = new Map<string, NamedEntity[]>()
+let loading: Promise<(text: string) => readonly NamedEntity[]> | null = null
 
 async function tag(texts: readonly string[]): Promise<NamedEntity[]> {
   if (texts.length === 0) return []
-  loading ??= import('compromise/three').then((tagger) => tagger.default)
-  const nlp = await loading
-  if (tagged.size > 5000) tagged.clear()
-  for (const text of texts) if (!tagged.has(text)) tagged.set(text, typed(nlp, text))
-  return texts.flatMap((text) => tagged.get(text) ?? [])
+  loading ??= import('compromise/three').then(({ default: nlp }) =>
+    recalled((text) => typed(nlp, text)),
+  )
+  return texts.flatMap(await loading)
 }
 
 const kinds = { people: 'Person', places: 'Place', organizations: 'Organization' } as const
@@ -138,7 +134,7 @@ export class Gazetteer {
   }
 
   /** Finds the longest known name at each position of a text, including names that are a single everyday word. */
-  findAny(text: string): NamedEntity[] {
+  readonly findAny = recalled((text: string): readonly NamedEntity[] => {
     const tokens = wordsOf(text)
     const found: NamedEntity[] = []
     for (let at = 0; at < tokens.length; at += 1) {
@@ -152,5 +148,5 @@ export class Gazetteer {
       }
     }
     return found
-  }
+  })
 }

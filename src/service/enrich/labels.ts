@@ -55,7 +55,7 @@ export function labelSentiment(q: string, texts: readonly string[]) {
 }
 
 /** Sums the words' values, inverted after a negation, and divides the sum by the square root of the word count. */
-export function tone(text: string): number {
+export const tone = recalled((text) => {
   const words =
     text
       .toLowerCase()
@@ -70,7 +70,7 @@ export function tone(text: string): number {
     sum += (negated ? -1 : 1) * value
   }
   return sum / Math.sqrt(Math.max(1, words.length))
-}
+})
 
 /**
  * Returns related searches, best sources first, without the query itself: titles with half of the query's words that
@@ -103,15 +103,13 @@ export function relateSearches(
   return [...found.values()].slice(0, 8)
 }
 
-export function headOf(title: string): string {
-  return title.split(/ [-|–—] /)[0]?.trim() ?? title
-}
+export const headOf = recalled((title) => title.split(/ [-|–—] /)[0]?.trim() ?? title)
 
-function subject(text: string): string[] {
-  return wordsOf(headOf(text))
+const subject = recalled((text) =>
+  wordsOf(headOf(text))
     .filter((word) => !stopWords.has(word))
-    .map(stem)
-}
+    .map(stem),
+)
 
 export function wordsOf(text: string): string[] {
   return text.toLowerCase().match(/[\p{L}\p{N}]+/gu) ?? []
@@ -146,10 +144,21 @@ export function stem(word: string): string {
 export function dropRepeated(texts: readonly string[]): string[] {
   const seen = new Set<string>()
   const isNew = (sentence: string) => !seen.has(sentence) && seen.add(sentence)
-  return texts.map((text) =>
-    text
-      .split(/(?<=[.:!?])\s+/)
-      .filter(isNew)
-      .join(' '),
-  )
+  return texts.map((text) => sentencesOf(text).filter(isNew).join(' '))
+}
+
+const sentencesOf = recalled((text) => text.split(/(?<=[.:!?])\s+/))
+
+/** Keeps the results for thousands of short texts, because the same pages answer many queries. */
+export function recalled<Result>(find: (text: string) => Result): (text: string) => Result {
+  const results = new Map<string, Result>()
+  return (text) => {
+    const known = results.get(text)
+    if (known !== undefined) return known
+    if (results.size >= 5000) results.clear()
+    const result = find(text)
+    // Long texts would fill the memory.
+    if (text.length <= 1000) results.set(text, result)
+    return result
+  }
 }

@@ -1,11 +1,19 @@
 // Finds pages among the documents on this machine, best page first.
 
 import type { Gazetteer } from '../enrich/entities.ts'
-import { stem, stopWords, wordsOf } from '../enrich/labels.ts'
+import { recalled, stem, stopWords, wordsOf } from '../enrich/labels.ts'
 import { type Interpretation, mostResults, type Search } from '../schemas.ts'
 import type { Statements } from '../database.ts'
 import { rankingOf } from './ranking.ts'
-import { allOf, anyOf, type KnownTerm, type KnownTerms, readQuestion, readTerms } from './terms.ts'
+import {
+  allOf,
+  anyOf,
+  enoughOf,
+  type KnownTerm,
+  type KnownTerms,
+  readQuestion,
+  readTerms,
+} from './terms.ts'
 
 export interface FoundPage {
   readonly url: string
@@ -50,11 +58,10 @@ export async function findPages(
   const { operators } = question
   const isPlain = operators === null
   const strict = isPlain ? allOf(known) : await parseOperators(run, operators, config)
-  const rarest = known.toSorted((a, b) => b.weight - a.weight).slice(0, 3)
+  const rarest = known.toSorted((a, b) => b.weight - a.weight).slice(0, 4)
   const least = terms.strange.length * 3 <= known.length ? 0.35 : 0.6
   const total = sumWeights(known)
-  // A page without one of these words, and without the rarer ones, has too little of the weight.
-  const needed = rarest.filter((_, at) => sumWeights(rarest.slice(0, at)) <= (1 - least) * total)
+  const beside = total - sumWeights(rarest)
   const pages = await run.rows<FoundPage>({
     name: `find-${known.length}`,
     text: rankingOf(known.length),
@@ -64,7 +71,7 @@ export async function findPages(
       isPlain ? allOf(known, ':A') : '',
       isPlain ? rarest.map((term) => anyOf(term)).join(' | ') : '',
       // A query with operators needs exact matches.
-      isPlain ? needed.map((term) => anyOf(term)).join(' | ') : '',
+      isPlain ? enoughOf(rarest, Math.max(least * total - beside, 0.001)) : '',
       Math.max(shown, leastPool),
       // The limit does not depend on `num`, so a search for ten results returns the first ten of a hundred.
       mostResults,
@@ -137,22 +144,30 @@ async function parseOperators(run: Statements, text: string, config: string): Pr
 /** Returns the part of a text that matches a query best, from the start of a sentence to the end of a word. */
 export function makeSnippet(q: string, text: string): string {
   const longest = 220
-  const clean = text.replace(/\s+/g, ' ').trim()
-  if (clean.length <= longest) return clean
-  const stems = (given: string) => new Set(wordsOf(given).map(stem))
-  const asked = [...stems(q)].filter((word) => !stopWords.has(word))
-  const sentences = clean.split(/(?<=[.!?])\s+(?=[\p{Lu}\p{N}"'(])/u)
-  const scores = sentences.map((sentence) => {
-    const said = stems(sentence)
-    return asked.filter((word) => said.has(word)).length
-  })
+  const sentences = sentencesOf(text)
+  const asked = [...stemsOf(q)].filter((word) => !stopWords.has(word))
+  const scores = sentences.map(({ stems }) => asked.filter((word) => stems.has(word)).length)
+  const isShort = sentences.reduce((sum, { said }) => sum + said.length + 1, -1) <= longest
   // If several sentences match equally well, the first is used, because pages state their subject first.
-  const best = scores.indexOf(Math.max(...scores))
-  const told = sentences.slice(best).join(' ')
+  const best = isShort ? 0 : scores.indexOf(Math.max(...scores))
+  const told = sentences
+    .slice(best)
+    .map(({ said }) => said)
+    .join(' ')
   if (told.length <= longest) return told
   const end = told.lastIndexOf(' ', longest - 1)
   return `${told.slice(0, end > 0 ? end : longest - 1)}…`
 }
+
+const stemsOf = (text: string) => new Set(wordsOf(text).map(stem))
+
+const sentencesOf = recalled((text) =>
+  text
+    .replace(/\s+/g, ' ')
+    .trim()
+    .split(/(?<=[.!?])\s+(?=[\p{Lu}\p{N}"'(])/u)
+    .map((said) => ({ said, stems: stemsOf(said) })),
+)
 
 /** Limits each folder to two pages in the top ten, if pages from other folders are nearly as relevant. */
 export function spread<Page extends Pick<FoundPage, 'url' | 'score'>>(
@@ -172,7 +187,7 @@ export function spread<Page extends Pick<FoundPage, 'url' | 'score'>>(
   return [...first, ...left.map(({ page }) => page)]
 }
 
-export function folderOf(url: string): string {
+export const folderOf = recalled((url) => {
   const { host, pathname } = new URL(url)
   return host + pathname.replace(/\/+$/, '').replace(/\/[^/]*$/, '')
-}
+})

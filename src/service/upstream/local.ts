@@ -19,7 +19,7 @@ export function openLocal(tables: Tables, drift: Drift): Provider {
   const loading = awaitedLater(loadGazetteer(tables))
   // Each account gets at most half of the slots, so that it cannot block other accounts.
   const places = tables.searches.options.max
-  const queue = new FairQueue({ places, placesPerAccount: 2, waitingPerAccount: 512 })
+  const queue = new FairQueue({ places, placesPerAccount: 4, waitingPerAccount: 512 })
   // Results are cached, because simulated nights repeat queries and documents do not change.
   const foundBefore = drift.moves ? new Map<string, ReturnType<typeof findPages>>() : null
 
@@ -28,22 +28,22 @@ export function openLocal(tables: Tables, drift: Drift): Provider {
     answer: async (search, { account, deadline, signal, gone }) => {
       const gazetteer = await loading
       const turn = { account, deadline, signal: AbortSignal.any([signal, gone]) }
-      return await queue.run(turn, async () => {
+      // The extra pages replace pages that are missing on some days.
+      const shown = drift.moves ? search.num + 12 : search.num
+      const found = await queue.run(turn, async () => {
         await untilAccepted()
-        // The extra pages replace pages that are missing on some days.
-        const shown = drift.moves ? search.num + 12 : search.num
         const key = JSON.stringify([search.q, languageOf(search), shown])
         const finding =
           foundBefore?.get(key) ??
           withStatements(tables, signal, (run) => findPages(run, search, { shown, gazetteer }))
-        const found = await finding.catch((error: unknown) => {
+        foundBefore?.set(key, finding)
+        return await finding.catch((error: unknown) => {
           // A statement that exceeds its time limit (57014) is a slow search rather than a bug.
           throw codeOf(error) === '57014' ? tooLate : error
         })
-        foundBefore?.set(key, finding)
-        const ranked = drift.rank(search.q, found.pages.slice(0, shown)).slice(0, search.num)
-        return await toAnswer(search, { ...found, ranked }, gazetteer)
       })
+      const ranked = drift.rank(search.q, found.pages.slice(0, shown)).slice(0, search.num)
+      return await toAnswer(search, { ...found, ranked }, gazetteer)
     },
   }
 }

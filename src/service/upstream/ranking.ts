@@ -33,7 +33,7 @@ function shareOf(terms: readonly Term[], words: string, kind: 'term' | 'headed' 
 
 function candidatesFor(terms: readonly Term[]): string {
   return `strict as (
-      select id
+      select id, ${shareOf(terms, 'tsv')} as share
       from documents
       where tsv @@ $2::tsquery
       -- If there are too many pages, those with all words in the title are among the candidates.
@@ -41,7 +41,7 @@ function candidatesFor(terms: readonly Term[]): string {
       limit $9
     ),
     loose as (
-      select id
+      select id, share
       from (
         select id, tsv, ${shareOf(terms, 'tsv')} as share
         from documents
@@ -52,13 +52,14 @@ function candidatesFor(terms: readonly Term[]): string {
       ) as holding
       where share >= $10::real
       order by share desc, ts_rank(tsv, $4::tsquery) desc, id
-      -- Ranking a page costs four times as much as comparing it here, and no search shows more pages.
+      -- No search shows more pages.
       limit 100
     ),
     candidates as (
-      select id from strict
-      union
-      select id from loose
+      select id, share, 0 as below from strict
+      union all
+      -- Ranking a page costs four times as much as comparing it, so pages after the fiftieth keep their order.
+      select id, share, least(0, 50 - row_number() over ()) from loose where id not in (select id from strict)
     )`
 }
 
@@ -70,9 +71,9 @@ function rankedBy(terms: readonly Term[]): string {
         documents.title,
         documents.body,
         documents.lang,
-        ${ranks.join(' + ')}
+        case when below < 0 then below else ${ranks.join(' + ')}
           -- Squared, because a page with half of the query is less than half as good as a page with the whole query.
-          + 0.9 * power(${shareOf(terms, 'held_words')}, 2)
+          + 0.9 * power(share, 2)
           + 0.4 * power(${shareOf(terms, 'held_words', 'headed')}, 2)
           -- Pages about a subject rank above pages that only mention it.
           + case when documents.subject then 0.15 else 0 end
@@ -82,7 +83,7 @@ function rankedBy(terms: readonly Term[]): string {
           + case when held_words @@ $2::tsquery then ts_rank_cd(held_words, $2::tsquery, 32) else 0 end
           -- A member of an interface ranks below the interface, unless the query has a dot.
           - case when documents.head ~ '^[A-Za-z]\\w*\\.[A-Za-z]' and $1 not like '%.%' then 0.15 else 0 end
-          + 1.2 * similarity(regexp_replace(documents.head, ' [-|] .*$', ''), $1) as score
+          + 1.2 * similarity(documents.head, $1) end as score
       from candidates
       join documents using (id)
       -- Long texts are decompressed once instead of in each function that reads them.

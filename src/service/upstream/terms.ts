@@ -200,3 +200,12 @@ export function anyOf({ forms }: KnownTerm, label = ''): string {
   )
   return `(${quoted.join(' | ')})`
 }
+
+/** Builds a tsquery for pages whose words have at least this weight together; empty if no page can. */
+export function enoughOf(terms: readonly KnownTerm[], least: number): string {
+  const [first, ...others] = terms
+  if (first === undefined) return ''
+  const rest = first.weight < least ? enoughOf(others, least - first.weight) : 'all'
+  const own = rest === 'all' ? anyOf(first) : rest && `(${anyOf(first)} & (${rest}))`
+  return [own, enoughOf(others, least)].filter(Boolean).join(' | ')
+}

@@ -1,6 +1,6 @@
 import { createServer, type Socket } from 'node:net'
 import { cost, makeKey } from '../../../src/service/keys.ts'
-import { bindLoopback } from '../../../src/service/listen.ts'
+import { bindLoopback } from '../../support/loopback.ts'
 import { BodyWriter } from './bodies.ts'
 
 interface CannedOptions {

@@ -2,11 +2,19 @@ import { describe, expect, test } from 'vitest'
 import { labelClusters } from '../../../src/service/enrich/clusters.ts'
 import { findEntities, Gazetteer } from '../../../src/service/enrich/entities.ts'
 import { enrich } from '../../../src/service/enrich/enrich.ts'
-import { labelIntent, relateSearches, tone } from '../../../src/service/enrich/labels.ts'
+import { labelIntent, recalled, relateSearches, tone } from '../../../src/service/enrich/labels.ts'
 import { makeSnippet } from '../../../src/service/upstream/find.ts'
 import { measureEnrich } from '../../bench/enrich.ts'
 
 const none = new Gazetteer([])
+
+test('the result for a text is found once, except for long texts', () => {
+  const found: string[] = []
+  const length = recalled((text) => found.push(text))
+  const long = 'x'.repeat(2000)
+  expect(['a', 'b', 'a', long, long].map(length)).toEqual([1, 2, 1, 3, 4])
+  expect(found).toEqual(['a', 'b', long, long])
+})
 
 describe('labels', () => {
   test('agree with the labelled set as well as before', async () => {

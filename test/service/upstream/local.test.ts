@@ -7,6 +7,7 @@ import { gzipSync } from 'node:zlib'
 import { parse } from 'csv-parse/sync'
 import pg from 'pg'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { seeded } from '../../../src/base/random.ts'
 import { root } from '../../../src/base/root.ts'
 import {
   addDocuments,
@@ -15,6 +16,7 @@ import {
   shippedFile,
 } from '../../../src/service/corpus/load.ts'
 import { openTables, type Tables } from '../../../src/service/database.ts'
+import { enoughOf, type KnownTerm } from '../../../src/service/upstream/terms.ts'
 import { emptyUrl, freshUrl } from '../../support/database.ts'
 import { openShop, type Reply, type Shop } from '../shop.ts'
 
@@ -62,7 +64,49 @@ function places({ json }: Reply): string[] {
   return json.organic_results?.map(({ url }) => url) ?? []
 }
 
+function sumOf(terms: readonly Pick<KnownTerm, 'weight'>[]): number {
+  return terms.reduce((sum, { weight }) => sum + weight, 0)
+}
+
+function wordsOf(terms: readonly Pick<KnownTerm, 'word'>[]): string[] {
+  return terms.map(({ word }) => word)
+}
+
 describe('offline results', () => {
+  test('are searched for among exactly the pages whose words have enough weight together', async () => {
+    const random = seeded('weights')
+    for (let round = 0; round < 100; round += 1) {
+      const terms = Array.from({ length: 1 + Math.floor(4 * random()) }, (_, index) => {
+        const word = `w${index}`
+        return { word, documents: 1, forms: [word], weight: Math.ceil(9 * random()) }
+      })
+      const least = Math.ceil(random() * sumOf(terms))
+      const pages = [...Array(2 ** terms.length).keys()].map((page) =>
+        terms.filter((_, index) => (page >> index) % 2 === 1),
+      )
+      const { rows } = await tables.pool.query<{ words: string[] }>(
+        `select words
+        from jsonb_array_elements($1) as page
+        cross join lateral (select array(select jsonb_array_elements_text(page)) as words) as held
+        where array_to_tsvector(words) @@ $2::tsquery`,
+        [JSON.stringify(pages.map(wordsOf)), enoughOf(terms, least)],
+      )
+      const enough = pages.filter((held) => sumOf(held) >= least)
+      expect(rows.map(({ words }) => words)).toEqual(enough.map(wordsOf))
+    }
+  })
+
+  test('for ten are the first ten of a hundred, of which only the best are ranked', async () => {
+    for (const q of ['webgl method', 'css custom properties property', 'details element firefox']) {
+      const [ten, hundred] = [await search(q), await search(q, '&num=100')]
+      expect(hundred.results.length).toBeGreaterThan(60)
+      expect(new Set(hundred.results.map(({ url }) => url)).size).toBe(hundred.results.length)
+      expect(ten.results.map(({ url }) => url)).toEqual(
+        hundred.results.slice(0, 10).map(({ url }) => url),
+      )
+    }
+  })
+
   // Expected pages for well-known terms, chosen before the ranking was looked at.
   const known = [
     ['service workers', 'https://www.w3.org/TR/service-workers/'],

@@ -1,12 +1,11 @@
 // A proxy for demos in front of a search service. The proxy injects faults, and keeps its own balance.
 
-import { createServer } from 'node:http'
-import { getRequestListener } from '@hono/node-server'
+import { once } from 'node:events'
+import type { AddressInfo } from 'node:net'
+import { serve } from '@hono/node-server'
 import { Hono } from 'hono'
 import { z } from 'zod'
-import { bindLoopback, closeServer } from './listen.ts'
-import { fraction } from '../base/random.ts'
-import { jsonType } from './reply.ts'
+import { fraction } from '../../base/random.ts'
 
 /** Faults that last for a whole night. This proxy ignores `nobody` (a night without workers). */
 type NightFault = 'empty' | 'shallow' | 'failing' | 'nobody' | 'html' | 'dear'
@@ -29,7 +28,12 @@ export async function openFront(behind: string, credits: number) {
     const authorization = c.req.header('authorization') ?? ''
     const found = await fetch(new URL(pathname + search, behind), { headers: { authorization } })
     const text = await found.text()
-    if (found.status !== 200) return new Response(text, { status: found.status, headers: jsonType })
+    if (found.status !== 200) {
+      return new Response(text, {
+        status: found.status,
+        headers: { 'content-type': 'application/json' },
+      })
+    }
     const used = fault === 'dear' ? 3 : 1
     balance -= used
     if (fault === 'html') return c.html('<!doctype html><h1>We will be back soon</h1>')
@@ -39,10 +43,10 @@ export async function openFront(behind: string, credits: number) {
     const told = { credits_used: used, credits_remaining: balance }
     return c.json({ ...good, ...told, organic_results: results })
   })
-  const listener = getRequestListener(app.fetch)
-  const server = createServer((request, response) => void listener(request, response))
+  const server = serve({ fetch: app.fetch, hostname: '127.0.0.1', port: 0 })
+  await once(server, 'listening')
   return {
-    url: await bindLoopback(server, 0),
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
     /** Sets the fault for later answers; null for no fault. */
     set: (next: NightFault | null) => {
       fault = next
@@ -51,6 +55,6 @@ export async function openFront(behind: string, credits: number) {
     change: (more: number) => {
       balance += more
     },
-    close: () => closeServer(server, 0),
+    close: () => new Promise((resolve) => void server.close(resolve)),
   }
 }
