@@ -20,7 +20,7 @@ begin
     and earlier.basis = finished_days.basis
     and earlier.made_at is not null
   where finished_days.run_date = day
-    and steps.previous_search_id is not null
+    and (steps.previous_search_id is not null)::integer <> 0
     and earlier.id is null;
   return query
     with steps as materialized (
@@ -32,7 +32,9 @@ begin
         and earlier.basis = finished_days.basis
         and earlier.made_at is not null
       where finished_days.run_date = day
-        and steps.previous_search_id is not null
+        -- On the first day, no step has a previous answer. With the statistics of that day, the planner would expect no
+        -- rows, and would compare each step with each domain. It does not look into this expression.
+        and (steps.previous_search_id is not null)::integer <> 0
     ),
     shown as materialized (
       select

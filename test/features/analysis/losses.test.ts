@@ -1,5 +1,7 @@
 // @module-tag slow
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { finishDays } from '../../../src/core/nights/finish.ts'
+import { makeHistory } from '../../bench/history.ts'
 import { type FreshDatabase, freshDatabase } from '../../support/database.ts'
 import { histories } from '../../support/schedules.ts'
 import { tellByChance } from './chance.ts'
@@ -167,4 +169,24 @@ describe('losses, wrong pages and pages side by side over random histories', () 
       await ask(`select ${said}, search_id, base_search_id from analysis.confirmed_losses`),
     ).toEqual(lost.toSorted())
   })
+})
+
+test('losses of the second night are found quickly with the statistics of the first night', async () => {
+  const { pool, db } = database
+  await makeHistory(pool, { queries: 1000, nights: 2 })
+  await pool.query('alter table finished_steps set (autovacuum_enabled = off)')
+  await finishDays(db, 1)
+  await pool.query('analyze finished_steps')
+  await finishDays(db)
+  const timed = async () => {
+    const start = performance.now()
+    const { rows } = await pool.query<{ losses: number }>(
+      'select count(*) as losses from analysis.losses_on((select max(run_date) from runs))',
+    )
+    expect(rows[0]?.losses).toBeGreaterThan(100)
+    return performance.now() - start
+  }
+  const first = await timed()
+  await pool.query('analyze finished_steps')
+  expect(first).toBeLessThan(10 * (await timed()))
 })
