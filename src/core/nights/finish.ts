@@ -42,6 +42,8 @@ export async function finishDays(
   await throwAway(db)
   let kept = 0
   const days = await readDaysToFinish(db, since)
+  // With the statistics of small or empty tables, the first day of a large list would take minutes.
+  if (days.length > 0) await analyzeChanged(db)
   for (const [nth, day] of days.entries()) {
     if (kept === most || signal?.aborted === true) break
     const finish = await beginFinish(db, day)
@@ -287,9 +289,13 @@ export async function readDaysLeft(db: Database, since = '-infinity') {
   return { open, begun, waiting: missing - open }
 }
 
-/** Updates the planner's statistics right after a day is stored, rather than waiting for autovacuum. */
-export async function analyzeFinished(db: Database): Promise<void> {
-  await sql`analyze finished_days, finished_labels, finished_queries, finished_shares, finished_steps, finished_losses, finished_answers, finished_groups, finished_related, finished_costs, seen_pages`.execute(
-    db,
-  )
+/** Updates the statistics of tables that have changed much, rather than waiting up to a minute for autovacuum. */
+export async function analyzeChanged(db: Database): Promise<void> {
+  const { rows } = await sql<{ name: string }>`
+    select relname as name
+    from pg_stat_user_tables
+    where schemaname = 'public'
+      and n_mod_since_analyze > 50 + n_live_tup / 10`.execute(db)
+  if (rows.length === 0) return
+  await sql`analyze ${sql.join(rows.map(({ name }) => sql.id('public', name)))}`.execute(db)
 }

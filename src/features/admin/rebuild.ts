@@ -7,7 +7,7 @@ import { readConfig } from '../../base/config.ts'
 import { type Exit, exits, Misuse } from '../../base/errors.ts'
 import { isDay } from '../../base/time/zone.ts'
 import { type Mill, openMill } from '../../core/mill.ts'
-import { analyzeFinished, finishDays, readDaysLeft } from '../../core/nights/finish.ts'
+import { analyzeChanged, finishDays, readDaysLeft } from '../../core/nights/finish.ts'
 import { rebuild } from '../../core/runs/rebuild.ts'
 
 interface RebuildFlags {
@@ -49,7 +49,7 @@ async function rebuildDays({ db }: Mill, { options, signal }: Call<RebuildFlags>
     if (kept > 0) tries = 0
     if ((await readDaysLeft(db, since)).open === 0) break
   }
-  if (days > 0) await analyzeFinished(db)
+  if (days > 0) await analyzeChanged(db)
   const left = await readDaysLeft(db, since)
   if (options.json === true) printJson({ days, ...left })
   say(`sums of ${count(days, 'day')} stored`)

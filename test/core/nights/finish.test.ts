@@ -284,6 +284,28 @@ describe('stored days', () => {
     },
   )
 
+  test('are computed with statistics of the tables as they are', async () => {
+    // Otherwise, autovacuum could do it as well.
+    await run('alter table tasks set (autovacuum_enabled = off)')
+    const planned = Array.from(
+      { length: 60 },
+      (_, index) => [`query ${index}`, ['a.com/']] as const,
+    )
+    await scene.story.night('2026-01-01', Object.fromEntries(planned))
+    await run("update runs set state = 'done'")
+    const tasks = async () => {
+      const { rows } = await run(
+        `select n_mod_since_analyze >= 60 as changed, last_analyze is not null as analyzed
+        from pg_stat_user_tables where relname = 'tasks'`,
+      )
+      return rows
+    }
+    // Sessions report their changes after up to a second.
+    await expect.poll(tasks, { timeout: 20_000 }).toEqual([{ changed: true, analyzed: false }])
+    await finishDays(scene.db)
+    expect(await tasks()).toMatchObject([{ analyzed: true }])
+  })
+
   test('are read in place of their answers, for the shares of one domain and of all', async () => {
     await scene.story.night('2026-01-01', { shoes: ['a.com/'], boots: ['b.com/', 'a.com/'] })
     await run("update runs set state = 'done'")
