@@ -23,6 +23,7 @@ import {
   readNightsBefore,
   readRunAnswers,
 } from './health.ts'
+import { analyzeChanged } from './finish.ts'
 import { saveJudgement } from './quarantine.ts'
 
 interface Judging {
@@ -35,7 +36,10 @@ interface Judging {
 export async function endRuns(db: Database, judging: Judging): Promise<void> {
   await closeRuns(db)
   // Judges one run at a time, because each run is compared with earlier runs, which may just have been judged.
-  for (const run of await readEnded(db)) await judgeEnded(db, run, judging)
+  const ended = await readEnded(db)
+  for (const run of ended) await judgeEnded(db, run, judging)
+  // Analysts often ask questions right after a run.
+  if (ended.length > 0) await (judging.reading ?? ((read) => read(db)))(analyzeChanged)
 }
 
 /** Judges one run by the rules and any manual decisions, and stores the result. */

@@ -2,6 +2,7 @@
 import { hash } from 'node:crypto'
 import { describe, expect, test } from 'vitest'
 import { anyUnfinished, finishDays } from '../../../src/core/nights/finish.ts'
+import { endRuns } from '../../../src/core/nights/judge.ts'
 import { runChecks } from '../../../src/features/verify/command.ts'
 import { tellByChance } from '../../features/analysis/chance.ts'
 import { dice } from '../../features/analysis/oracle.ts'
@@ -284,15 +285,18 @@ describe('stored days', () => {
     },
   )
 
-  test('are computed with statistics of the tables as they are', async () => {
+  test.each([
+    ['for the end of a run', () => endRuns(scene.db, { report: () => undefined })],
+    ['for the sums of a day', () => finishDays(scene.db)],
+  ])('are computed with statistics of the tables as they are: %s', async (_, end) => {
     // Otherwise, autovacuum could do it as well.
     await run('alter table tasks set (autovacuum_enabled = off)')
     const planned = Array.from(
       { length: 60 },
-      (_, index) => [`query ${index}`, ['a.com/']] as const,
+      (__, index) => [`query ${index}`, ['a.com/']] as const,
     )
     await scene.story.night('2026-01-01', Object.fromEntries(planned))
-    await run("update runs set state = 'done'")
+    await run("update runs set state = 'done', finished_at = now()")
     const tasks = async () => {
       const { rows } = await run(
         `select n_mod_since_analyze >= 60 as changed, last_analyze is not null as analyzed
@@ -302,7 +306,7 @@ describe('stored days', () => {
     }
     // Sessions report their changes after up to a second.
     await expect.poll(tasks, { timeout: 20_000 }).toEqual([{ changed: true, analyzed: false }])
-    await finishDays(scene.db)
+    await end()
     expect(await tasks()).toMatchObject([{ analyzed: true }])
   })
 
