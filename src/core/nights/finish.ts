@@ -2,7 +2,7 @@
 
 import { clock } from '../../base/database/clock.ts'
 import type { Database } from '../../base/database/database.ts'
-import { sumTables } from '../../base/database/facts.ts'
+import { dictionaryTables, factTables, sumTables } from '../../base/database/facts.ts'
 import { expressionBuilder, sql } from '../../base/database/kysely.ts'
 import type { DB } from '../../base/database/schema.ts'
 import { only, readRows, statement } from '../../base/database/sql-file.ts'
@@ -289,12 +289,29 @@ export async function readDaysLeft(db: Database, since = '-infinity') {
   return { open, begun, waiting: missing - open }
 }
 
+/** Tables that grow with each night, and that are read for its sums and by analysts. */
+const analyzed = [
+  ...factTables,
+  ...dictionaryTables,
+  ...sumTables,
+  'calls',
+  'finished_days',
+  'list_queries',
+  'list_query_history',
+  'queries',
+  'runs',
+  'searches',
+  'seen_pages',
+  'tasks',
+] as const satisfies readonly (keyof DB)[]
+
 /** Updates the statistics of tables that have changed much, rather than waiting up to a minute for autovacuum. */
 export async function analyzeChanged(db: Database): Promise<void> {
   const { rows } = await sql<{ name: string }>`
     select relname as name
     from pg_stat_user_tables
     where schemaname = 'public'
+      and relname = any(${analyzed})
       and n_mod_since_analyze > 50 + n_live_tup / 10`.execute(db)
   if (rows.length === 0) return
   await sql`analyze ${sql.join(rows.map(({ name }) => sql.id('public', name)))}`.execute(db)
