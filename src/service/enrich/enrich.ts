@@ -1,19 +1,11 @@
 // Adds intent, sentiment, clusters, entities and related searches to results.
 
-import { parseUrl } from '../../base/address.ts'
 import type { FoundAnswer } from '../sell.ts'
 import { titleAlone } from '../corpus/load.ts'
 import type { NamedEntity, OrganicResult } from '../schemas.ts'
 import { labelClusters } from './clusters.ts'
 import { findEntities, type Gazetteer } from './entities.ts'
-import {
-  dropRepeated,
-  headOf,
-  labelIntent,
-  labelSentiment,
-  recalled,
-  relateSearches,
-} from './labels.ts'
+import { dropRepeated, headOf, labelIntent, labelSentiment, relateSearches } from './labels.ts'
 
 interface Findings {
   readonly results: OrganicResult[]
@@ -43,14 +35,12 @@ export async function enrich(
   }
 }
 
-const hostOf = recalled((url) => parseUrl(url)?.hostname ?? '')
-
 /** Returns each page's title and text, without repeated sentences. */
 function freshTexts(pool: Findings['pool']) {
   const texts = dropRepeated(pool.map(({ text }) => text))
   return pool.map(({ title, url }, index) => {
     // Drops the site name, which every title on the site contains.
     const text = `${headOf(title)}. ${texts[index] ?? ''}`
-    return { host: hostOf(url), text }
+    return { host: url.split('/', 3)[2] ?? '', text }
   })
 }
