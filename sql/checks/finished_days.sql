@@ -217,3 +217,26 @@ where there.finish_id = any (:days::bigint[])
       order by 1
     )
   );
+
+-- check: the outcomes of each finished day match its tasks
+with drawn as materialized (
+  select id, run_date
+  from finished_days
+  where id = any (:days::bigint[])
+)
+select count(*) as violations
+from (
+  select id, coalesce(list_id, 0) as list_id, set_id, outcome, queries, newest, oldest
+  from drawn
+  join finished_outcomes as sums on sums.finish_id = drawn.id
+) as there
+full join (
+  select
+    drawn.id, coalesce(found.list_id, 0) as list_id, kept.set_id, found.outcome, count(*) as queries,
+    max(found.fetched_at) as newest, min(found.fetched_at) as oldest
+  from drawn
+  cross join lateral analysis.outcomes_between(drawn.run_date, drawn.run_date) as found
+  join finished_queries as kept on kept.finish_id = drawn.id and kept.query_id = found.query_id
+  group by drawn.id, found.list_id, kept.set_id, found.outcome
+) as live using (id, list_id, set_id, outcome)
+where (there.queries, there.newest, there.oldest) is distinct from (live.queries, live.newest, live.oldest);

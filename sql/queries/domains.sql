@@ -36,23 +36,35 @@ asked_since as (
     )
     and earlier.runs = 0
   group by result_domains.domain
+),
+-- Read once. Otherwise, the curve may be looked up for each domain of each query.
+curve as materialized (
+  select position, ctr
+  from analysis.ctr
 )
 select
-  moves.domain,
-  round(sum(weight * (coalesce(now.ctr, 0) - coalesce(before.ctr, 0)))::numeric, 3) as click_change,
-  count(*) filter (where moves.change in ('up', 'entered')) as queries_up,
-  count(*) filter (where moves.change in ('down', 'left')) as queries_down,
-  count(moves.position) as ranked,
-  bool_and(moves.previous_position is null) and moves.domain not in (select domain from known where domain is not null) as new,
-  coalesce(max(asked_since.queries), 0) as newly_asked
-from analysis.movers_between(analysis.since(:day::date, :days::integer), :day::date) as moves
-join analysis.latest_weights as weights using (query_id)
-left join analysis.ctr as now on now.position = moves.position
-left join analysis.ctr as before on before.position = moves.previous_position
-left join asked_since on asked_since.domain = moves.domain
-group by moves.domain
-having sum(weight * (coalesce(now.ctr, 0) - coalesce(before.ctr, 0))) <> 0
-order by abs(sum(weight * (coalesce(now.ctr, 0) - coalesce(before.ctr, 0)))) desc, moves.domain
+  summed.domain,
+  round(summed.change::numeric, 3) as click_change,
+  summed.queries_up, summed.queries_down, summed.ranked,
+  summed.fresh and summed.domain not in (select domain from known where domain is not null) as new,
+  coalesce(asked_since.queries, 0) as newly_asked
+from (
+  select
+    moves.domain,
+    sum(weight * (coalesce(now.ctr, 0) - coalesce(before.ctr, 0))) as change,
+    count(*) filter (where moves.change in ('up', 'entered')) as queries_up,
+    count(*) filter (where moves.change in ('down', 'left')) as queries_down,
+    count(moves.position) as ranked,
+    bool_and(moves.previous_position is null) as fresh
+  from analysis.movers_between(analysis.since(:day::date, :days::integer), :day::date) as moves
+  join analysis.latest_weights as weights using (query_id)
+  left join curve as now on now.position = moves.position
+  left join curve as before on before.position = moves.previous_position
+  group by moves.domain
+) as summed
+left join asked_since on asked_since.domain = summed.domain
+where summed.change <> 0
+order by abs(summed.change) desc, summed.domain
 limit :top::integer;
 
 -- show takers: Which domains gained the clicks that a domain lost between two days?

@@ -319,6 +319,25 @@ comment on column finished_costs.unknown_calls is 'Number of calls with an unkno
 comment on column finished_costs.credits_unknown is 'Credits reserved for calls with an unknown outcome.';
 comment on column finished_costs.credits_lost is 'Credits used for calls without a readable answer.';
 
+create table finished_outcomes (
+  finish_id bigint not null,
+  list_id bigint,
+  set_id bigint not null,
+  outcome text not null,
+  queries bigint not null,
+  newest timestamptz,
+  oldest timestamptz,
+  unique nulls not distinct (finish_id, list_id, set_id, outcome)
+);
+comment on table finished_outcomes is 'Outcomes of the queries planned for a finished day, by list and labels, as in analysis.outcomes_between.';
+comment on column finished_outcomes.finish_id is 'Finished day (finished_days.id) to which the row belongs. Rows whose finished day no longer exists are deleted.';
+comment on column finished_outcomes.list_id is 'List of the queries; null if the list no longer exists.';
+comment on column finished_outcomes.set_id is 'Set of labels in finished_labels.';
+comment on column finished_outcomes.outcome is 'Evidence in analysis.observations if the queries have answers, or the reason why they have none.';
+comment on column finished_outcomes.queries is 'Number of queries.';
+comment on column finished_outcomes.newest is 'Time at which the newest of the answers was received; null if there are none.';
+comment on column finished_outcomes.oldest is 'Time at which the oldest of the answers was received; null if there are none.';
+
 create table finished_keywords (
   finish_id bigint not null,
   query_id uuid not null,

@@ -106,6 +106,7 @@ export async function readTables(pool: Pool): Promise<Record<string, readonly st
     'finished_groups',
     'finished_related',
     'finished_costs',
+    'finished_outcomes',
   ]
   for (const name of [...archivedTables.map((table) => table.name), ...ours]) {
     const { rows } = await pool.query<{ row: string }>(

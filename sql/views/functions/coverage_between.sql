@@ -7,6 +7,28 @@ returns table (
   outcome text, credits_spent bigint, why text
 )
 language sql stable parallel safe as $$
+  -- Days in the period, with the id of the stored outcomes if these can be used.
+  with days as materialized (
+    select asked.run_date, (
+      select finished.id
+      from public.finished_days as finished
+      where finished.run_date = asked.run_date
+        and finished.made_at is not null
+        and finished.basis = (select analysis.basis())
+        -- An answer that was bought for another day may be archived or loaded since.
+        and (
+          not exists (select from public.archived_days)
+          or asked.run_date not in (select away_days.run_date from analysis.away_days)
+            and not exists (
+              select
+              from public.finished_outcomes as kept
+              where kept.finish_id = finished.id
+                and kept.outcome in ('reused', 'not asked', 'archived')
+            )
+        )
+    ) as finish_id
+    from (select distinct runs.run_date from public.runs where runs.run_date between since and until) as asked
+  )
   select
     counted.run_date, lists.name, counted.planned, counted.answered, counted.bought, counted.reused, counted.unreadable,
     counted.failed, counted.unknown, counted.unaffordable, counted.cancelled, counted.open, counted.share, counted.newest,
@@ -36,77 +58,43 @@ language sql stable parallel safe as $$
     select
       run_date,
       list_id,
-      count(*) as planned,
-      count(evidence) as answered,
-      count(*) filter (where evidence = 'bought') as bought,
-      count(*) filter (where evidence = 'reused') as reused,
-      count(*) filter (where evidence is null and state in ('answered', 'reused', 'not_asked') and broken) as unreadable,
-      count(*) filter (where evidence is null and state = 'failed') as failed,
-      count(*) filter (where evidence is null and state = 'unknown') as unknown,
-      count(*) filter (where evidence is null and state = 'unaffordable') as unaffordable,
-      count(*) filter (where evidence is null and state = 'cancelled') as cancelled,
-      count(*) filter (where evidence is null and state = 'open') as open,
-      count(evidence)::double precision / nullif(count(*), 0) as share,
-      max(fetched_at) as newest,
-      min(fetched_at) as oldest,
-      count(*) filter (where evidence is null and state in ('answered', 'reused', 'not_asked') and not broken and not archived and suspect) as suspect,
-      count(*) filter (where evidence is null and state in ('answered', 'reused', 'not_asked') and not broken and not archived and not suspect) as other_origin,
-      count(*) filter (where evidence = 'not asked') as not_asked,
-      count(*) filter (where evidence is null and state in ('answered', 'reused', 'not_asked') and not broken and archived) as archived
+      sum(queries)::bigint as planned,
+      coalesce(sum(queries) filter (where outcome in ('bought', 'reused', 'not asked')), 0)::bigint as answered,
+      coalesce(sum(queries) filter (where outcome in ('bought', 'reused', 'not asked')), 0)::double precision / sum(queries) as share,
+      coalesce(sum(queries) filter (where outcome = 'bought'), 0)::bigint as bought,
+      coalesce(sum(queries) filter (where outcome = 'reused'), 0)::bigint as reused,
+      coalesce(sum(queries) filter (where outcome = 'not asked'), 0)::bigint as not_asked,
+      coalesce(sum(queries) filter (where outcome = 'unreadable'), 0)::bigint as unreadable,
+      coalesce(sum(queries) filter (where outcome = 'failed'), 0)::bigint as failed,
+      coalesce(sum(queries) filter (where outcome = 'unknown'), 0)::bigint as unknown,
+      coalesce(sum(queries) filter (where outcome = 'unaffordable'), 0)::bigint as unaffordable,
+      coalesce(sum(queries) filter (where outcome = 'cancelled'), 0)::bigint as cancelled,
+      coalesce(sum(queries) filter (where outcome = 'open'), 0)::bigint as open,
+      coalesce(sum(queries) filter (where outcome = 'suspect'), 0)::bigint as suspect,
+      coalesce(sum(queries) filter (where outcome = 'other origin'), 0)::bigint as other_origin,
+      coalesce(sum(queries) filter (where outcome = 'archived'), 0)::bigint as archived,
+      max(newest) as newest,
+      min(oldest) as oldest
     from (
-      -- A query in several runs on one day is counted once, with its most informative state.
-      select
-        run_date, list_id, query_id,
-        max(evidence) as evidence,
-        max(fetched_at) as fetched_at,
-        bool_or(broken) as broken,
-        bool_or(archived) as archived,
-        bool_and(suspect) as suspect,
-        (array['answered', 'reused', 'not_asked', 'open', 'unknown', 'failed', 'unaffordable', 'cancelled'])[min(
-          case state
-            when 'answered' then 1 when 'reused' then 2 when 'not_asked' then 3 when 'open' then 4
-            when 'unknown' then 5 when 'failed' then 6 when 'unaffordable' then 7 else 8
-          end
-        )] as state
-      from (
-        select
-          runs.run_date, runs.list_id, tasks.query_id, tasks.state, observations.evidence, observations.fetched_at,
-          coalesce(searches.parse_error is not null, false) as broken,
-          runs.suspect or searches.id in (select search_id from public.quarantine) as suspect,
-          runs.run_date in (select away_days.run_date from analysis.away_days)
-            or coalesce(searches.archived and searches.id not in (select search_id from public.loaded_answers), false) as archived
-        from public.tasks
-        join public.runs on runs.id = tasks.run_id
-        left join public.finished_days as finished on finished.run_date = runs.run_date and finished.made_at is not null
-        left join analysis.observations
-          on observations.query_id = tasks.query_id
-          and observations.run_date = runs.run_date
-          -- The period is repeated here, because the planner does not infer it from the condition on runs.run_date.
-          and observations.run_date between since and until
-        -- Answers are looked up only for queries without an observation.
-        left join lateral (
-          select searches.id, searches.parse_error, searches.archived
-          from public.searches
-          where searches.id = tasks.search_id
-            and observations.query_id is null
-          offset 0
-        ) as searches on true
-        where runs.run_date between since and until
-          and case when (select analysis.slice() is not null)
-            then (coalesce(
-              (
-                select kept.set_id
-                from public.finished_queries as kept
-                where kept.finish_id = finished.id
-                  and kept.query_id = tasks.query_id
-              ) = any ((select analysis.sets_in_slice())::bigint[]),
-              (tasks.query_id, runs.run_date) in (select sliced.query_id, sliced.run_date from analysis.sliced_days() as sliced)
-            ))::integer
-            else 1
-          end <> 0
-      ) as held
-      group by run_date, list_id, query_id
-    ) as planned
+      select days.run_date, kept.list_id, kept.outcome, kept.queries, kept.newest, kept.oldest
+      from days
+      join public.finished_outcomes as kept on kept.finish_id = days.finish_id
+      where case when (select analysis.slice() is not null)
+        then (kept.set_id = any ((select analysis.sets_in_slice())::bigint[]))::integer
+        else 1
+      end <> 0
+      union all
+      select live.*
+      from days
+      -- "offset 0" keeps the subquery separate, so that the condition on the day is applied inside it.
+      cross join lateral (
+        select found.run_date, found.list_id, found.outcome, count(*), max(found.fetched_at), min(found.fetched_at)
+        from analysis.outcomes_between(days.run_date, days.run_date) as found
+        group by found.run_date, found.list_id, found.outcome
+        offset 0
+      ) as live
+      where days.finish_id is null
+    ) as outcomes
     group by run_date, list_id
   ) as counted
   left join public.lists on lists.id = counted.list_id

@@ -25,10 +25,8 @@ language sql stable parallel safe rows 10 as $$
     ) as live
     where kept.search_id is null
   ) as held
-  where domains_in.among is null
-    or (
-      held.domain = any (domains_in.among)
-      and (kept.search_id is null or kept.domains && domains_in.among)
-    )
+  -- The conditions are separate, so that the second one is checked before a stored list is unnested.
+  where (domains_in.among is null or held.domain = any (domains_in.among))
+    and (domains_in.among is null or kept.search_id is null or kept.domains && domains_in.among)
 $$;
 comment on function analysis.domains_in(bigint, text[]) is 'Domains in one answer, each with its best place (as in result_domains), which may be null. Stored rows are used for answers from finished days. The second argument restricts the result to the given domains.';

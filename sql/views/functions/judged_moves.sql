@@ -25,7 +25,7 @@ language sql stable parallel safe as $$
       select *
       from analysis.step_days as steps
       where steps.query_id = moves.query_id
-        and steps.run_date < moves.run_date
+        and steps.run_date < night
         and steps.previous_search_id is not null
       order by steps.run_date desc
       limit most_answers

@@ -8,19 +8,30 @@ language sql stable as $$
     select case when least_shared = 4 and analysis.slice() is null then analysis.finished_on(night) end as finish_id
   ),
   pairs as materialized (
-    select overlap.query_id::text as a, overlap.other_query_id::text as b
+    select overlap.query_id as a, overlap.other_query_id as b
     from kept
     cross join lateral analysis.serp_overlap_on(night, least_shared) as overlap
     where kept.finish_id is null
+  ),
+  numbered as materialized (
+    select query_id, row_number() over (order by query_id)::integer as node
+    from (select a as query_id from pairs union select b from pairs) as ends
   ),
   members as (
     select finished_groups.query_id, finished_groups.group_id as component
     from public.finished_groups
     where finished_groups.finish_id = (select finish_id from kept)
     union all
-    select found.node::uuid as query_id, found.component::uuid as component
-    from (select array_agg(a) as a, array_agg(b) as b from pairs) as edges
+    select member.query_id, first.query_id
+    from (
+      select array_agg(one.node) as a, array_agg(other.node) as b
+      from pairs
+      join numbered as one on one.query_id = pairs.a
+      join numbered as other on other.query_id = pairs.b
+    ) as edges
     cross join lateral analysis.components(edges.a, edges.b) as found
+    join numbered as member on member.node = found.node
+    join numbered as first on first.node = found.component
   )
   select
     -- As a subquery, because an expression that the caller passes would be computed again for each row.

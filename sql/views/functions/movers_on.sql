@@ -12,24 +12,12 @@ language sql stable parallel safe as $$
     moves.change, steps.fetched_at, steps.previous_run_date, moves.url_key, moves.previous_url_key,
     steps.depth, steps.previous_depth, steps.search_id, steps.previous_search_id, moves.several_pages,
     moves.places
-  from (
-    select *
-    from analysis.step_days
-    where step_days.run_date = night
-      and step_days.previous_search_id is not null
-      and case when movers_on.domains is null then 1
-        else (exists (
-          select
-          from (values (step_days.search_id), (step_days.previous_search_id)) as side (search_id)
-          cross join lateral analysis.domains_in(side.search_id, movers_on.domains)
-        ))::integer
-      end <> 0
-    offset 0
-  ) as steps
-  cross join lateral analysis.moves_of(steps.search_id, steps.depth, steps.previous_search_id, steps.previous_depth)
-    as moves
+  from analysis.step_days as steps
+  cross join lateral analysis.moves_of(
+    steps.search_id, steps.depth, steps.previous_search_id, steps.previous_depth, movers_on.domains
+  ) as moves
   left join public.queries on queries.id = steps.query_id
-  where movers_on.domains is null
-    or moves.domain = any (movers_on.domains)
+  where steps.run_date = night
+    and steps.previous_search_id is not null
 $$;
 comment on function analysis.movers_on(date, text[]) is 'Rows of analysis.movers for one day, computed without reading the other days. The second argument restricts the result to the given domains.';

@@ -8,64 +8,72 @@ with chosen as materialized (
     array(select query_id from analysis.sliced_queries() where not always) as partly,
     array(select run_date from analysis.unfinished_days) as unfinished
 ),
+named as materialized (
+  select kept.query_id, kept.related_search_id
+  from finished_related as kept
+  join finished_days on finished_days.id = kept.finish_id
+  where finished_days.made_at is not null
+    and finished_days.basis = (select analysis.basis())
+    and (select chosen.kept from chosen)
+    and case when (select analysis.slice() is not null)
+      then (kept.query_id in (select query_id from analysis.sliced_queries() where always))::integer
+      else 1
+    end <> 0
+  union all
+  select observations.query_id, search_related_searches.related_search_id
+  from analysis.observations
+  join search_related_searches on search_related_searches.search_id = observations.search_id
+  where (select not kept or partly <> '{}' or unfinished <> '{}' from chosen)
+    and (
+      (select not kept from chosen)
+      or observations.query_id = any ((select partly from chosen)::uuid[])
+      or observations.run_date = any ((select unfinished from chosen)::date[])
+    )
+),
+texts as materialized (
+  select id, analysis.canonical(q) as q
+  from related_searches
+),
+-- Texts have numbers in byte order, because numbers are compared much faster than texts.
+numbered as materialized (
+  select q, row_number() over (order by q collate "C")::integer as node
+  from (select q from queries union select q from texts) as each_text
+),
 edges as materialized (
-  select distinct queries.q, texts.related
-  from (
-    select kept.query_id, kept.related_search_id
-    from finished_related as kept
-    join finished_days on finished_days.id = kept.finish_id
-    where finished_days.made_at is not null
-      and finished_days.basis = (select analysis.basis())
-      and (select chosen.kept from chosen)
-      and case when (select analysis.slice() is not null)
-        then (kept.query_id in (select query_id from analysis.sliced_queries() where always))::integer
-        else 1
-      end <> 0
-    union
-    select observations.query_id, search_related_searches.related_search_id
-    from analysis.observations
-    join search_related_searches on search_related_searches.search_id = observations.search_id
-    where (select not kept or partly <> '{}' or unfinished <> '{}' from chosen)
-      and (
-        (select not kept from chosen)
-        or observations.query_id = any ((select partly from chosen)::uuid[])
-        or observations.run_date = any ((select unfinished from chosen)::date[])
-      )
-  ) as named
-  join queries on queries.id = named.query_id
-  join (
-    select id, analysis.canonical(q) as related
-    from related_searches
-    -- "offset 0" keeps the subquery separate, so that each text is normalized only once.
-    offset 0
-  ) as texts on texts.id = named.related_search_id
-  where queries.q <> texts.related
+  select distinct sources.node as a, targets.node as b
+  from named
+  join (select queries.id, node from queries join numbered using (q)) as sources on sources.id = named.query_id
+  join (select texts.id, node from texts join numbered using (q)) as targets on targets.id = named.related_search_id
+  where sources.node <> targets.node
 ),
 degrees as (
   select node, sum(towards) as in_degree, sum(1 - towards) as out_degree
   from (
-    select related as node, 1 as towards from edges
+    select b as node, 1 as towards from edges
     union all
-    select q, 0 from edges
+    select a, 0 from edges
   ) as ends
   group by node
 ),
 mutual as (
-  select edges.q as node, count(*) as reciprocal
+  select edges.a as node, count(*) as reciprocal
   from edges
-  join edges as back on back.q = edges.related and back.related = edges.q
-  group by edges.q
+  join edges as back on back.a = edges.b and back.b = edges.a
+  group by edges.a
 )
 select
-  found.node as q,
+  named_node.q,
   degrees.in_degree,
   degrees.out_degree,
   coalesce(mutual.reciprocal, 0) as reciprocal,
-  found.component,
+  first_node.q as component,
   count(*) over (partition by found.component) as component_size
-from (select array_agg(q) as a, array_agg(related) as b from edges) as ends
+from (select array_agg(a) as a, array_agg(b) as b from edges) as ends
 cross join lateral analysis.components(ends.a, ends.b) as found
+-- Numbers that occur in no edge have no degrees.
 join degrees on degrees.node = found.node
+join numbered as named_node on named_node.node = found.node
+join numbered as first_node on first_node.node = found.component
 left join mutual on mutual.node = found.node;
 comment on view analysis.related_nodes is 'Texts in the graph of related searches. Each text has an in-degree, an out-degree and a connected component.';
 comment on column analysis.related_nodes.q is 'Text of a query or related search.';

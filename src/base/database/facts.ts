@@ -22,6 +22,7 @@ export const sumTables = [
   'finished_groups',
   'finished_related',
   'finished_costs',
+  'finished_outcomes',
   'finished_keywords',
   'finished_keyword_days',
 ] as const

@@ -551,6 +551,23 @@ export interface FinishedLosses {
   query_id: string;
 }
 
+export interface FinishedOutcomes {
+  /** Finished day (finished_days.id) to which the row belongs. Rows whose finished day no longer exists are deleted. */
+  finish_id: number;
+  /** List of the queries; null if the list no longer exists. */
+  list_id: number | null;
+  /** Time at which the newest of the answers was received; null if there are none. */
+  newest: Timestamp | null;
+  /** Time at which the oldest of the answers was received; null if there are none. */
+  oldest: Timestamp | null;
+  /** Evidence in analysis.observations if the queries have answers, or the reason why they have none. */
+  outcome: string;
+  /** Number of queries. */
+  queries: number;
+  /** Set of labels in finished_labels. */
+  set_id: number;
+}
+
 export interface FinishedQueries {
   /** Finished day (finished_days.id) to which the row belongs. Rows whose finished day no longer exists are deleted. */
   finish_id: number;
@@ -1396,6 +1413,7 @@ export interface DB {
   finished_keywords: FinishedKeywords;
   finished_labels: FinishedLabels;
   finished_losses: FinishedLosses;
+  finished_outcomes: FinishedOutcomes;
   finished_queries: FinishedQueries;
   finished_related: FinishedRelated;
   finished_shares: FinishedShares;

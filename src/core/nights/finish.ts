@@ -235,6 +235,7 @@ const sumsOfDay = [
   'finish_groups',
   'finish_related',
   'finish_costs',
+  'finish_outcomes',
   'find_strays',
 ]
 

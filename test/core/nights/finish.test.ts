@@ -111,8 +111,7 @@ const liveChanges = `(
   where previous_label is distinct from label
   union all
   select run_date, concat_ws(' ', query_id, places)
-  from analysis.live_steps
-  cross join lateral analysis.moves_of(search_id, depth, previous_search_id, previous_depth)
+  from analysis.movers
 ) as live`
 
 /** Last known answers and groups of queries for each day. */
@@ -149,6 +148,26 @@ const liveRelated = `(
   from (select q as node from edges union select related from edges) as nodes
 ) as live`
 
+/** Outcomes of the planned queries, and the same from the tasks. */
+const outcomes = `(
+  select run_date, concat_ws(' ', list, planned, answered, bought, reused, not_asked, unreadable, newest, oldest) as outcome
+  from analysis.coverage
+  where planned > 0
+) as kept`
+const liveOutcomes = `(
+  select
+    run_date,
+    concat_ws(
+      ' ', lists.name, count(*), count(*) filter (where outcome in ('bought', 'reused', 'not asked')),
+      count(*) filter (where outcome = 'bought'), count(*) filter (where outcome = 'reused'),
+      count(*) filter (where outcome = 'not asked'), count(*) filter (where outcome = 'unreadable'),
+      max(fetched_at), min(fetched_at)
+    ) as outcome
+  from analysis.outcomes_between('-infinity', 'infinity')
+  left join lists on lists.id = list_id
+  group by run_date, lists.name
+) as live`
+
 const costs =
   'list, tag, calls, credits_used, answers, changed, unknown_calls, credits_unknown, credits_lost'
 
@@ -158,6 +177,9 @@ async function expectTruth(): Promise<void> {
     expect(await linesOf(places, 'held', slice)).toEqual(await linesOf(livePlaces, 'held', slice))
     expect(await linesOf(related, 'related', slice)).toEqual(
       await linesOf(liveRelated, 'related', slice),
+    )
+    expect(await linesOf(outcomes, 'outcome', slice)).toEqual(
+      await linesOf(liveOutcomes, 'outcome', slice),
     )
     const spent = await linesOf('analysis.costs', costs, slice)
     // If an answer is compared on a day other than its own, costs are computed from the answers.
@@ -190,8 +212,8 @@ async function expectTruth(): Promise<void> {
   expect(await linesOf(known, 'known')).toEqual(await linesOf(known, 'known', '[["-nobody"]]'))
   expect(await linesOf(switches, 'switch')).toEqual(await linesOf(liveSwitches, 'switch'))
   // Day by day, and all at once.
-  expect(await broken(2)).toEqual([0, 0, 0, 0, 0, 0])
-  expect(await broken()).toEqual([0, 0, 0, 0, 0, 0])
+  expect(await broken(2)).toEqual([0, 0, 0, 0, 0, 0, 0])
+  expect(await broken()).toEqual([0, 0, 0, 0, 0, 0, 0])
 }
 
 /** Violated checks of finished days. */
@@ -387,28 +409,56 @@ describe('stored days', () => {
     expect(rows).toEqual([{ queries: 2 }])
   })
 
+  test('do not say that an answer is reused after it was archived', async () => {
+    await scene.story.night('2026-01-01', { shoes: ['a.com/'] })
+    await scene.story.night('2026-01-02', { shoes: 'reused' })
+    await run("update runs set state = 'done'")
+    await finishDays(scene.db)
+    const covered = async () => {
+      expect(await linesOf(outcomes, 'outcome')).toEqual(await linesOf(liveOutcomes, 'outcome'))
+      const { rows } = await run('select reused, archived from analysis.coverage order by run_date')
+      return rows.map(({ reused, archived }) => [reused, archived])
+    }
+    expect(await covered()).toEqual([
+      [0, 0],
+      [1, 0],
+    ])
+    await run(`insert into archived_days (run_date, part, folder, manifest_sha256, answers, moved_rows, bytes)
+      values ('2026-01-01', 1, 'archive', 'none', 1, 1, 1)`)
+    await run(
+      'begin; set local querymill.archiving = on; update searches set archived = true; commit',
+    )
+    expect(await covered()).toEqual([
+      [0, 1],
+      [0, 1],
+    ])
+    expect(await broken()).toEqual([0, 0, 0, 0, 0, 0, 0])
+  })
+
   test('that were changed by hand are found by verify, in their counts, sums and missing rows', async () => {
     await scene.story.night('2026-01-01', { shoes: ['a.com/', 'b.com/'], boots: ['b.com/'] })
     await run("update runs set state = 'done'")
     await finishDays(scene.db)
-    expect(await broken()).toEqual([0, 0, 0, 0, 0, 0])
+    expect(await broken()).toEqual([0, 0, 0, 0, 0, 0, 0])
     await run("update finished_steps set since = '{7}'")
-    expect(await broken(1)).toEqual([0, 0, 2, 0, 0, 0])
+    expect(await broken(1)).toEqual([0, 0, 2, 0, 0, 0, 0])
     await run('update finished_steps set since = null')
     await run('update finished_labels set planned = planned + 1')
-    expect(await broken()).toEqual([1, 0, 0, 0, 0, 0])
+    expect(await broken()).toEqual([1, 0, 0, 0, 0, 0, 0])
     await run("update finished_shares set clicks = clicks + 0.001 where domain = 'a.com'")
     await run("delete from finished_shares where domain = 'b.com'")
-    expect(await broken()).toEqual([1, 2, 0, 0, 0, 0])
+    expect(await broken()).toEqual([1, 2, 0, 0, 0, 0, 0])
     await run('update finished_steps set depth = 3')
-    expect(await broken()).toEqual([1, 2, 2, 0, 0, 0])
+    expect(await broken()).toEqual([1, 2, 2, 0, 0, 0, 0])
     await run('delete from seen_pages')
-    expect(await broken()).toEqual([1, 2, 2, 0, 3, 0])
+    expect(await broken()).toEqual([1, 2, 2, 0, 3, 0, 0])
     await run(`insert into finished_losses
       select finish_id, query_id, 'c.com', search_id, '2026-01-01', 1048577, null, true from finished_steps`)
-    expect(await broken()).toEqual([1, 2, 2, 2, 3, 0])
+    expect(await broken()).toEqual([1, 2, 2, 2, 3, 0, 0])
     await run('update finished_answers set places = array_fill(7, array[cardinality(places)])')
-    expect(await broken()).toEqual([1, 2, 2, 2, 3, 2])
+    expect(await broken()).toEqual([1, 2, 2, 2, 3, 2, 0])
+    await run('update finished_outcomes set queries = queries + 1')
+    expect(await broken()).toEqual([1, 2, 2, 2, 3, 2, 1])
   })
 
   test('are computed again by verify, as many as requested, chosen at random', async () => {
@@ -417,8 +467,8 @@ describe('stored days', () => {
     await run("update runs set state = 'done'")
     await finishDays(scene.db)
     await run('update finished_labels set planned = planned + 1')
-    expect(await broken(0)).toEqual([0, 0, 0, 0, 0, 0])
-    expect(await broken(2)).toEqual([2, 0, 0, 0, 0, 0])
-    expect(await broken()).toEqual([3, 0, 0, 0, 0, 0])
+    expect(await broken(0)).toEqual([0, 0, 0, 0, 0, 0, 0])
+    expect(await broken(2)).toEqual([2, 0, 0, 0, 0, 0, 0])
+    expect(await broken()).toEqual([3, 0, 0, 0, 0, 0, 0])
   })
 })
