@@ -1,10 +1,14 @@
 -- Stores the domains and pages in each answer of a day. Replaces rows that were stored earlier.
 insert into finished_answers (search_id, finish_id, domains, places, pages)
-with shown as materialized (
-  select observations.search_id, shown.domain, shown.place, shown.position, shown.url_key
+with answers as materialized (
+  select search_id
   from analysis.observations
-  join result_domains as shown on shown.search_id = observations.search_id
-  where observations.run_date = :day::date
+  where run_date = :day::date
+),
+shown as materialized (
+  select answers.search_id, shown.domain, shown.place, shown.position, shown.url_key
+  from answers
+  join result_domains as shown on shown.search_id = answers.search_id
 ),
 named as (
   select search_id, array_agg(domain) as domains, array_agg(place) as places
@@ -26,7 +30,7 @@ paged as (
 select
   answers.search_id, :finish::bigint, coalesce(named.domains, '{}'), coalesce(named.places, '{}'),
   coalesce(paged.pages, '{}')
-from (select search_id from analysis.observations where run_date = :day::date) as answers
+from answers
 left join named using (search_id)
 left join paged using (search_id)
 on conflict (search_id) do update

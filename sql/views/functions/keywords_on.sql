@@ -20,16 +20,17 @@ language sql stable parallel safe as $$
   ),
   best as (
     select
-      shown.search_id,
-      (array_agg(shown.domain order by shown.place) filter (where named.ours))[1] as domain,
-      min(shown.place) filter (where named.ours) >> 20 as position,
-      (array_agg(shown.page_id order by shown.place) filter (where named.ours))[1] as page_id,
-      array_agg(distinct shown.domain) filter (where not named.ours) as rivals
+      known.search_id,
+      (array_agg(held.domain order by held.place) filter (where named.ours))[1] as domain,
+      min(held.place) filter (where named.ours) as place,
+      array_agg(distinct held.domain) filter (where not named.ours) as rivals
     from known
-    join public.result_domains as shown on shown.search_id = known.search_id
-    join named on named.domain = shown.domain
-    where shown.place is not null
-    group by shown.search_id
+    -- The planner inlines a function only if its arguments contain no subquery.
+    cross join (select array(select domain from named) as domains offset 0) as asked
+    cross join lateral analysis.domains_in(known.search_id, asked.domains) as held
+    join named on named.domain = held.domain
+    where held.place is not null
+    group by known.search_id
   ),
   blocks as (
     select search_features.search_id, array_agg(distinct search_features.kind) as kinds
@@ -39,11 +40,14 @@ language sql stable parallel safe as $$
   )
   select
     called.query_id, known.run_date, known.search_id, known.depth, coalesce(weights.weight, 1), called.labels,
-    coalesce(blocks.kinds, '{}'), best.domain, best.position, best.page_id, coalesce(best.rivals, '{}')
+    coalesce(blocks.kinds, '{}'), best.domain, best.place >> 20, page.page_id, coalesce(best.rivals, '{}')
   from analysis.query_labels as called
   left join known on known.query_id = called.query_id
   left join analysis.latest_weights as weights on weights.query_id = called.query_id
   left join best on best.search_id = known.search_id
+  left join public.organic_results as page
+    on page.search_id = best.search_id
+    and page.ordinal = (best.place & 1048575)
   left join blocks on blocks.search_id = known.search_id
   where known.query_id is not null
     or weights.query_id is not null

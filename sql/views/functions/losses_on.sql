@@ -37,15 +37,9 @@ begin
         and (steps.previous_search_id is not null)::integer <> 0
     ),
     shown as materialized (
-      select
-        steps.query_id, held.domain,
-        min(held.place) filter (where side.now) as place,
-        min(held.place) filter (where not side.now) as previous_place
+      select steps.query_id, places.domain, places.place, places.previous_place
       from steps
-      cross join lateral (values (steps.search_id, true), (steps.previous_search_id, false)) as side (search_id, now)
-      cross join lateral analysis.domains_in(side.search_id) as held
-      where held.place is not null
-      group by steps.query_id, held.domain
+      cross join lateral analysis.places_of(steps.search_id, steps.previous_search_id) as places
     ),
     missing as (
       select

@@ -34,19 +34,7 @@ language sql stable parallel safe as $$
       when sides.place is null then seen + 1 - (sides.previous_place >> 20)
       else abs((sides.previous_place >> 20) - (sides.place >> 20))
     end
-  from (
-    select coalesce(now.domain, before.domain) as domain, now.place, before.place as previous_place
-    from (
-      select held.domain, held.place
-      from analysis.domains_in(search, moves_of.among) as held
-      where held.place is not null
-    ) as now
-    full join (
-      select held.domain, held.place
-      from analysis.domains_in(previous_search, moves_of.among) as held
-      where held.place is not null
-    ) as before on before.domain = now.domain
-  ) as sides
+  from analysis.places_of(search, previous_search, moves_of.among) as sides
   -- A domain counts as entered or left only if the other answer was deep enough to show its position.
   where (sides.place is not null or seen >= sides.previous_place >> 20)
     and (sides.previous_place is not null or previous_seen >= sides.place >> 20)
