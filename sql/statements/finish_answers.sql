@@ -1,14 +1,24 @@
--- Stores the domains and pages in each answer of a day. Replaces rows that were stored earlier.
-insert into finished_answers (search_id, finish_id, domains, places, pages)
+-- Stores the domains and pages in each answer of a day. Replaces rows that were stored earlier. Also stores the pages
+-- shown for each query.
 with answers as materialized (
-  select search_id
+  select search_id, query_id
   from analysis.observations
   where run_date = :day::date
 ),
 shown as materialized (
-  select answers.search_id, shown.domain, shown.place, shown.position, shown.url_key
+  select
+    answers.search_id, answers.query_id, shown.page_id, shown.domain, shown.place, shown.position, shown.url_key
   from answers
   join result_domains as shown on shown.search_id = answers.search_id
+),
+seen as (
+  insert into seen_pages (page_id, query_id)
+  select distinct page_id, query_id
+  from shown
+  where page_id is not null
+  -- In order, because neighbouring index entries are then looked up together.
+  order by page_id, query_id
+  on conflict do nothing
 ),
 named as (
   select search_id, array_agg(domain) as domains, array_agg(place) as places
@@ -27,6 +37,7 @@ paged as (
     and url_key is not null
   group by search_id
 )
+insert into finished_answers (search_id, finish_id, domains, places, pages)
 select
   answers.search_id, :finish::bigint, coalesce(named.domains, '{}'), coalesce(named.places, '{}'),
   coalesce(paged.pages, '{}')

@@ -60,7 +60,7 @@ async function benchHistory(pool: Pool, size: HistorySize): Promise<HistoryFigur
   const fillSeconds = (performance.now() - began) / 1000
   const finish = await measure(pool, 'finish', () => finishDays(openDatabase(pool)))
   await pool.query(
-    'vacuum analyze finished_days, finished_labels, finished_queries, finished_shares, finished_steps, finished_losses, finished_answers, finished_groups, finished_related, finished_costs, finished_outcomes, finished_keywords',
+    'vacuum analyze finished_days, finished_labels, finished_queries, finished_shares, finished_steps, finished_stays, finished_losses, finished_answers, finished_groups, finished_related, finished_costs, finished_outcomes, finished_keywords',
   )
   const { rows } = await pool.query<{ results: number }>(
     'select count(*) as results from organic_results',

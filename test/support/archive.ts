@@ -101,6 +101,7 @@ export async function readTables(pool: Pool): Promise<Record<string, readonly st
     'finished_queries',
     'finished_shares',
     'finished_steps',
+    'finished_stays',
     'finished_losses',
     'finished_answers',
     'finished_groups',

@@ -1,6 +1,50 @@
 -- Kaplan-Meier estimate of how long pages stay in the top 10. Ongoing stays are counted with their
 -- current length.
 create or replace view analysis.top_ten_survival as
+-- The counts of finished days are used if they describe every stay: there is no slice, no day is archived, and at most
+-- one day is unfinished.
+with chosen as materialized (
+  select
+    analysis.basis() is not null
+    and analysis.slice() is null
+    and (select count(*) < 2 from analysis.unfinished_days)
+    and not exists (select from analysis.away_days)
+    and not exists (select from finished_steps where step is null) as kept
+),
+daily as (
+  select kept.over, kept.answers, kept.pages
+  from finished_days
+  join finished_stays as kept on kept.finish_id = finished_days.id
+  where finished_days.made_at is not null
+    and finished_days.basis = (select analysis.basis())
+    and (select chosen.kept from chosen)
+  union all
+  select stays.over, stays.answers, 1
+  from analysis.unfinished_days
+  cross join lateral analysis.compared_on(unfinished_days.run_date) as steps
+  cross join lateral analysis.stays_of(steps.step, steps.since, steps.ended) as stays
+  where (select chosen.kept from chosen)
+),
+summed as materialized (
+  select
+    answers::bigint as answers,
+    coalesce(sum(pages) filter (where not over), 0)::bigint as seen,
+    coalesce(sum(pages) filter (where over), 0)::bigint as ended
+  from daily
+  group by answers
+),
+lengths as (
+  -- A page that has stayed for a number of answers is seen again in the query's next answer, or has left by then.
+  -- Otherwise, there is no next answer, and the stay lasts.
+  select summed.answers, summed.ended, summed.seen - coalesce(longer.seen, 0) - summed.ended as lasting
+  from summed
+  left join summed as longer on longer.answers = summed.answers + 1
+  union all
+  select answers, count(*) filter (where not lasts), count(*) filter (where lasts)
+  from analysis.stay_lengths
+  where (select not chosen.kept from chosen)
+  group by answers
+)
 select
   answers,
   at_risk,
@@ -22,11 +66,11 @@ from (
   from (
     select
       answers,
-      sum(count(*)) over (order by answers desc) as at_risk,
-      count(*) filter (where not lasts) as ended,
-      count(*) filter (where lasts) as lasting
-    from analysis.stay_lengths
-    group by answers
+      sum(ended + lasting) over (order by answers desc) as at_risk,
+      ended,
+      lasting
+    from lengths
+    where ended + lasting > 0
   ) as counted
   window sofar as (order by answers)
 ) as estimated;

@@ -17,6 +17,7 @@ export const sumTables = [
   'finished_queries',
   'finished_shares',
   'finished_steps',
+  'finished_stays',
   'finished_losses',
   'finished_answers',
   'finished_groups',

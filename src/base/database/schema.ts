@@ -607,6 +607,17 @@ export interface FinishedShares {
   top_3: number;
 }
 
+export interface FinishedStays {
+  /** Number of consecutive answers for which the pages have been in the top 10, or had been when they left. */
+  answers: number;
+  /** Finished day (finished_days.id) to which the row belongs. Rows whose finished day no longer exists are deleted. */
+  finish_id: number;
+  /** False for pages in the top 10, true for pages that left. */
+  over: boolean;
+  /** Number of pages. A page counts once for each query. */
+  pages: number;
+}
+
 export interface FinishedSteps {
   /** Number of positions that both answers contain; null if the answers cannot be compared. */
   compared_depth: number | null;
@@ -1417,6 +1428,7 @@ export interface DB {
   finished_queries: FinishedQueries;
   finished_related: FinishedRelated;
   finished_shares: FinishedShares;
+  finished_stays: FinishedStays;
   finished_steps: FinishedSteps;
   forecast_steps: ForecastSteps;
   forecasts: Forecasts;

@@ -212,7 +212,6 @@ async function othersEnded(db: Database): Promise<boolean> {
 async function addUp(db: Database, finish: number, day: string): Promise<boolean> {
   return unlessChanged(db, async (trx) => {
     for (const name of sumsOfDay) await trx.executeQuery(statement(name, { finish, day }))
-    await trx.executeQuery(statement('see_pages', { day }))
     const made = await trx
       .updateTable('finished_days')
       .set({ made_at: clock })

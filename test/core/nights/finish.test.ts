@@ -67,6 +67,17 @@ const losses =
 const lengths = (from: string) =>
   `select null as run_date, concat_ws(' ', query_id, lasts, answers) as stay from analysis.${from}`
 
+const survival = `(
+  select null as run_date, concat_ws(' ', answers, ended, lasting) as stays
+  from analysis.top_ten_survival
+) as kept`
+const liveSurvival = `(
+  select null as run_date, concat_ws(' ', answers, count(*) filter (where not lasts), count(*) filter (where lasts)) as stays
+  from analysis.top_ten_stays
+  where began
+  group by answers
+) as live`
+
 /** Best positions of domains in the answers of each day, and the pages among the first ten. */
 const places = `(
   select run_date, concat_ws(' ', query_id, held.domain, held.place) as held
@@ -200,6 +211,9 @@ async function expectTruth(): Promise<void> {
     expect(await linesOf('analysis.confirmed_losses', `${losses}, base_position`, slice)).toEqual(
       await linesOf('analysis.live_losses', `${losses}, base_place >> 20`, slice),
     )
+    expect(await linesOf(survival, 'stays', slice)).toEqual(
+      await linesOf(liveSurvival, 'stays', slice),
+    )
     expect(await linesOf(`(${lengths('stay_lengths')}) as kept`, 'stay', slice)).toEqual(
       await linesOf(`(${lengths('top_ten_stays where began')}) as live`, 'stay', slice),
     )
@@ -212,8 +226,8 @@ async function expectTruth(): Promise<void> {
   expect(await linesOf(known, 'known')).toEqual(await linesOf(known, 'known', '[["-nobody"]]'))
   expect(await linesOf(switches, 'switch')).toEqual(await linesOf(liveSwitches, 'switch'))
   // Day by day, and all at once.
-  expect(await broken(2)).toEqual([0, 0, 0, 0, 0, 0, 0])
-  expect(await broken()).toEqual([0, 0, 0, 0, 0, 0, 0])
+  expect(await broken(2)).toEqual([0, 0, 0, 0, 0, 0, 0, 0])
+  expect(await broken()).toEqual([0, 0, 0, 0, 0, 0, 0, 0])
 }
 
 /** Violated checks of finished days. */
@@ -297,6 +311,9 @@ describe('stored days', () => {
         const { rows } = await run('select from analysis.unfinished_days')
         expect(rows).toEqual([])
         await expectTruth()
+        // The newest day is not stored yet.
+        await run('delete from finished_days where run_date = (select max(run_date) from runs)')
+        expect(await linesOf(survival, 'stays')).toEqual(await linesOf(liveSurvival, 'stays'))
         for (let more = 1 + roll(2); more > 0; more--) {
           const event = events[roll(events.length)]
           await event?.(days[roll(days.length)] ?? '')
@@ -432,33 +449,35 @@ describe('stored days', () => {
       [0, 1],
       [0, 1],
     ])
-    expect(await broken()).toEqual([0, 0, 0, 0, 0, 0, 0])
+    expect(await broken()).toEqual([0, 0, 0, 0, 0, 0, 0, 0])
   })
 
   test('that were changed by hand are found by verify, in their counts, sums and missing rows', async () => {
     await scene.story.night('2026-01-01', { shoes: ['a.com/', 'b.com/'], boots: ['b.com/'] })
     await run("update runs set state = 'done'")
     await finishDays(scene.db)
-    expect(await broken()).toEqual([0, 0, 0, 0, 0, 0, 0])
+    expect(await broken()).toEqual([0, 0, 0, 0, 0, 0, 0, 0])
     await run("update finished_steps set since = '{7}'")
-    expect(await broken(1)).toEqual([0, 0, 2, 0, 0, 0, 0])
+    expect(await broken(1)).toEqual([0, 0, 2, 0, 0, 0, 0, 1])
     await run('update finished_steps set since = null')
     await run('update finished_labels set planned = planned + 1')
-    expect(await broken()).toEqual([1, 0, 0, 0, 0, 0, 0])
+    expect(await broken()).toEqual([1, 0, 0, 0, 0, 0, 0, 0])
     await run("update finished_shares set clicks = clicks + 0.001 where domain = 'a.com'")
     await run("delete from finished_shares where domain = 'b.com'")
-    expect(await broken()).toEqual([1, 2, 0, 0, 0, 0, 0])
+    expect(await broken()).toEqual([1, 2, 0, 0, 0, 0, 0, 0])
     await run('update finished_steps set depth = 3')
-    expect(await broken()).toEqual([1, 2, 2, 0, 0, 0, 0])
+    expect(await broken()).toEqual([1, 2, 2, 0, 0, 0, 0, 0])
     await run('delete from seen_pages')
-    expect(await broken()).toEqual([1, 2, 2, 0, 3, 0, 0])
+    expect(await broken()).toEqual([1, 2, 2, 0, 3, 0, 0, 0])
     await run(`insert into finished_losses
       select finish_id, query_id, 'c.com', search_id, '2026-01-01', 1048577, null, true from finished_steps`)
-    expect(await broken()).toEqual([1, 2, 2, 2, 3, 0, 0])
+    expect(await broken()).toEqual([1, 2, 2, 2, 3, 0, 0, 0])
     await run('update finished_answers set places = array_fill(7, array[cardinality(places)])')
-    expect(await broken()).toEqual([1, 2, 2, 2, 3, 2, 0])
+    expect(await broken()).toEqual([1, 2, 2, 2, 3, 2, 0, 0])
     await run('update finished_outcomes set queries = queries + 1')
-    expect(await broken()).toEqual([1, 2, 2, 2, 3, 2, 1])
+    expect(await broken()).toEqual([1, 2, 2, 2, 3, 2, 1, 0])
+    await run('insert into finished_stays select id, true, 1, 1 from finished_days')
+    expect(await broken()).toEqual([1, 2, 2, 2, 3, 2, 1, 1])
   })
 
   test('are computed again by verify, as many as requested, chosen at random', async () => {
@@ -467,8 +486,8 @@ describe('stored days', () => {
     await run("update runs set state = 'done'")
     await finishDays(scene.db)
     await run('update finished_labels set planned = planned + 1')
-    expect(await broken(0)).toEqual([0, 0, 0, 0, 0, 0, 0])
-    expect(await broken(2)).toEqual([2, 0, 0, 0, 0, 0, 0])
-    expect(await broken()).toEqual([3, 0, 0, 0, 0, 0, 0])
+    expect(await broken(0)).toEqual([0, 0, 0, 0, 0, 0, 0, 0])
+    expect(await broken(2)).toEqual([2, 0, 0, 0, 0, 0, 0, 0])
+    expect(await broken()).toEqual([3, 0, 0, 0, 0, 0, 0, 0])
   })
 })
