@@ -19,6 +19,7 @@ import {
   writeFileSync,
 } from 'node:fs'
 import { createRequire } from 'node:module'
+import { totalmem } from 'node:os'
 import { basename, dirname, join } from 'node:path'
 import { z } from 'zod'
 import { openPool } from '../database/database.ts'
@@ -161,7 +162,8 @@ type Tuning = Readonly<Record<string, string>>
 const usual: Tuning = {
   listen_addresses: '127.0.0.1',
   unix_socket_directories: '',
-  shared_buffers: '192MB',
+  // A quarter of the machine's memory, but at most 1 GB. Pages take memory only once they are used.
+  shared_buffers: `${Math.min(1024, Math.floor(totalmem() / 2 ** 22))}MB`,
   max_connections: '100',
   // JIT is off, because it costs more than it saves for short statements.
   jit: 'off',
