@@ -162,8 +162,8 @@ type Tuning = Readonly<Record<string, string>>
 const usual: Tuning = {
   listen_addresses: '127.0.0.1',
   unix_socket_directories: '',
-  // A quarter of the machine's memory, but at most 1 GB. Pages take memory only once they are used.
-  shared_buffers: `${Math.min(1024, Math.floor(totalmem() / 2 ** 22))}MB`,
+  // A quarter of the memory of the machine or container, but at most 1 GB. Pages take memory only once they are used.
+  shared_buffers: `${Math.floor(Math.min(2 ** 32, totalmem(), process.constrainedMemory() || Infinity) / 2 ** 22)}MB`,
   max_connections: '100',
   // JIT is off, because it costs more than it saves for short statements.
   jit: 'off',
