@@ -149,7 +149,7 @@ left join analysis.latest on latest.query_id = queries.id
 where strpos(lower(queries.q), lower(:word)) > 0
   and (
     analysis.slice() is null
-    or queries.id in (select query_id from analysis.query_labels where analysis.holds(labels))
+    or queries.id in (select query_id from analysis.queries_in_slice())
   )
 order by queries.q, queries.device
 limit :top::integer;

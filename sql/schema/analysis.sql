@@ -182,12 +182,15 @@ create table finished_queries (
   finish_id bigint not null,
   query_id uuid not null,
   set_id bigint not null,
+  earliest boolean not null,
   primary key (finish_id, query_id)
 );
+create index sets_of_queries on finished_queries (query_id, set_id) where earliest;
 comment on table finished_queries is 'Label set of each query on a finished day. The queries in a slice are determined from these rows, without reading the lists and their history.';
 comment on column finished_queries.finish_id is 'Finished day (finished_days.id) to which the row belongs. Rows whose finished day no longer exists are deleted.';
 comment on column finished_queries.query_id is 'Query to which the labels apply.';
 comment on column finished_queries.set_id is 'Set of labels in finished_labels.';
+comment on column finished_queries.earliest is 'True if no earlier finished day has a row with the same query and label set.';
 
 create table finished_steps (
   finish_id bigint not null,

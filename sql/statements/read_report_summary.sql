@@ -65,7 +65,7 @@ cross join (
   from searches
   where origin = any ((select analysis.origins())::text[])
     and case when (select analysis.slice() is not null)
-      then (query_id in (select query_id from analysis.query_labels where analysis.holds(labels)))::integer
+      then (query_id in (select query_id from analysis.queries_in_slice()))::integer
       else 1
     end <> 0
 ) as kept;

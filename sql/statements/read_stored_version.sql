@@ -2,7 +2,8 @@
 -- until all days in the period and the last known answers on the compared days are stored. Parameters: :since, :until,
 -- :compared (the earlier compared day; date).
 select case
-  when analysis.keywords_kept(:compared::date, 31) is not null
+  when analysis.slice() is null
+    and analysis.keywords_kept(:compared::date, 31) is not null
     and analysis.keywords_kept(:until::date, 31) is not null
     and not exists (
       select

@@ -44,7 +44,7 @@ cross join lateral (
   limit 1
 ) as newest
 where case when (select analysis.slice() is not null)
-    then (queries.id in (select query_id from analysis.query_labels where analysis.holds(labels)))::integer
+    then (queries.id in (select query_id from analysis.queries_in_slice()))::integer
     else 1
   end <> 0;
 comment on view analysis.latest is 'Newest readable answer to each query, from any day. Answers from suspect runs and quarantined answers are excluded, unless querymill.suspects is ''show''. Queries whose current labels do not match the current slice are excluded.';

@@ -4,9 +4,8 @@ language sql stable parallel safe as $$
   select finished_keyword_days.finish_id
   from public.finished_keyword_days
   where finished_keyword_days.finish_id = analysis.finished_on(keywords_kept.day)
-    -- Stored keywords cover answers from the last 31 days, without a slice.
+    -- Stored keywords cover answers from the last 31 days.
     and keywords_kept.most_age = 31
-    and analysis.slice() is null
     -- The stored rows may contain an answer that was archived later.
     and not exists (
       select

@@ -9,6 +9,12 @@ language sql stable parallel safe as $$
   from public.finished_keywords as kept
   where kept.finish_id = (select analysis.keywords_kept(known_on.day, known_on.most_age))
     and kept.search_id is not null
+    -- Stored rows are used only for queries that were always in the slice. For other queries, the last answer within the
+    -- slice may be older.
+    and case when (select analysis.slice() is not null)
+      then (kept.query_id in (select query_id from analysis.sliced_queries() where always))::integer
+      else 1
+    end <> 0
   union all
   select found.query_id, found.run_date, found.search_id, found.depth, found.fetched_at, found.origin, found.api
   -- Arguments are evaluated once, even if the caller passes an expression.
@@ -62,12 +68,20 @@ language sql stable parallel safe as $$
   -- Without this condition, a query that never belonged to the slice would be looked up in every run.
   where case when (select analysis.slice() is not null)
     then (queries.id in (
-      select query_id from analysis.sliced_queries()
+      select query_id
+      from analysis.sliced_queries()
+      where not always
+        or (select analysis.keywords_kept(known_on.day, known_on.most_age)) is null
       union all
-      select query_id from analysis.sliced_days()
+      select query_id
+      from analysis.sliced_days()
+      where (select analysis.keywords_kept(known_on.day, known_on.most_age)) is null
     ))::integer
     else 1
   end <> 0
-    and (select analysis.keywords_kept(known_on.day, known_on.most_age)) is null
+    and (
+      (select analysis.keywords_kept(known_on.day, known_on.most_age)) is null
+      or (select exists (select from analysis.sliced_queries() where not always))
+    )
 $$;
 comment on function analysis.known_on(date, integer) is 'Newest observation of each query on or before a day. The second argument is the number of days considered, including that day, 31 by default. run_date is the day of the observation.';

@@ -2,10 +2,18 @@
 create or replace function analysis.sliced_queries() returns table (query_id uuid, always boolean)
 language sql stable parallel safe as $$
   select kept.query_id, bool_and(kept.set_id = any ((select analysis.sets_in_slice())::bigint[]))
-  from public.finished_days
-  join public.finished_queries as kept on kept.finish_id = finished_days.id
-  where finished_days.made_at is not null
-    and (select analysis.slice() is not null)
+  from (
+    -- Most queries have the same labels on all days.
+    select finished_queries.query_id, finished_queries.set_id
+    from public.finished_queries
+    where finished_queries.earliest
+      and (select analysis.slice() is not null)
+    union all
+    -- An archived day may remain after the sums of earlier days have been deleted or changed.
+    select finished_queries.query_id, finished_queries.set_id
+    from public.finished_queries
+    where (select analysis.slice() is not null and exists (select from public.archived_days))
+  ) as kept
   group by kept.query_id
   having bool_or(kept.set_id = any ((select analysis.sets_in_slice())::bigint[]))
 $$;

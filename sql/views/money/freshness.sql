@@ -19,7 +19,7 @@ join (
 ) as readings on readings.list_id = list_queries.list_id and readings.last_seen = list_queries.last_seen
 left join analysis.latest on latest.query_id = list_queries.query_id
 where not (select analysis.slice() is not null)
-  or list_queries.query_id in (select query_id from analysis.query_labels where analysis.holds(labels))
+  or list_queries.query_id in (select query_id from analysis.queries_in_slice())
 group by lists.name;
 comment on view analysis.freshness is 'Current age of the newest readable answers to the queries in each list.';
 comment on column analysis.freshness.queries is 'Number of queries in the list when it was last read.';

@@ -569,6 +569,8 @@ export interface FinishedOutcomes {
 }
 
 export interface FinishedQueries {
+  /** True if no earlier finished day has a row with the same query and label set. */
+  earliest: boolean;
   /** Finished day (finished_days.id) to which the row belongs. Rows whose finished day no longer exists are deleted. */
   finish_id: number;
   /** Query to which the labels apply. */

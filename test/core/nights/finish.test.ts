@@ -125,16 +125,19 @@ const liveChanges = `(
   from analysis.movers
 ) as live`
 
-/** Last known answers and groups of queries for each day. */
-const known = `(
+/** Last known answers of each day. They are stored for 31 days only. */
+const known = (days: number) => `(
   select days.run_date, concat_ws(' ', known.*) as known
   from (select distinct run_date from runs) as days
-  cross join lateral analysis.known_on(days.run_date) as known
-  union all
-  select days.run_date, concat_ws(' ', groups.*)
+  cross join lateral analysis.known_on(days.run_date, ${days}) as known
+) as known`
+
+/** Groups of queries for each day. They are not stored for slices. */
+const groups = `(
+  select days.run_date, concat_ws(' ', groups.*) as found
   from (select distinct run_date from runs) as days
   cross join lateral analysis.keyword_groups_on(days.run_date) as groups
-) as known`
+) as groups`
 
 const related = `(
   select null as run_date, concat_ws(' ', q, in_degree, out_degree, reciprocal) as related
@@ -189,6 +192,9 @@ async function expectTruth(): Promise<void> {
     expect(await linesOf(related, 'related', slice)).toEqual(
       await linesOf(liveRelated, 'related', slice),
     )
+    expect(await linesOf(known(31), 'known', slice)).toEqual(
+      await linesOf(known(32), 'known', slice),
+    )
     expect(await linesOf(outcomes, 'outcome', slice)).toEqual(
       await linesOf(liveOutcomes, 'outcome', slice),
     )
@@ -222,8 +228,8 @@ async function expectTruth(): Promise<void> {
     await linesOf('analysis.live_steps', steps),
   )
   expect(await linesOf(changes, 'change')).toEqual(await linesOf(liveChanges, 'change'))
-  // Nothing is stored for slices, not even for one that contains all queries.
-  expect(await linesOf(known, 'known')).toEqual(await linesOf(known, 'known', '[["-nobody"]]'))
+  // Groups are not stored for slices, not even for one that contains all queries.
+  expect(await linesOf(groups, 'found')).toEqual(await linesOf(groups, 'found', '[["-nobody"]]'))
   expect(await linesOf(switches, 'switch')).toEqual(await linesOf(liveSwitches, 'switch'))
   // Day by day, and all at once.
   expect(await broken(2)).toEqual([0, 0, 0, 0, 0, 0, 0, 0])
@@ -450,6 +456,22 @@ describe('stored days', () => {
       [0, 1],
     ])
     expect(await broken()).toEqual([0, 0, 0, 0, 0, 0, 0, 0])
+  })
+
+  test('show that a query was outside a slice on an archived day', async () => {
+    await scene.story.night('2026-01-01', { shoes: ['a.com/'] })
+    await scene.story.night('2026-01-02', { shoes: ['a.com/'] })
+    await run("update runs set state = 'done'")
+    await finishDays(scene.db)
+    await run(`insert into archived_days (run_date, part, folder, manifest_sha256, answers, moved_rows, bytes)
+      values ('2026-01-02', 1, 'archive', 'none', 1, 1, 1)`)
+    // The sums of the first day are stored again, after the query got a label.
+    await run("update finished_labels set set_id = 7, labels = '{new}' where finish_id = 1")
+    await run('update finished_queries set set_id = 7 where finish_id = 1')
+    const { rows } = await run(`select always
+      from set_config('querymill.slice', '[["+new"]]', true)
+      cross join lateral (select * from analysis.sliced_queries() offset 0) as sliced`)
+    expect(rows).toEqual([{ always: false }])
   })
 
   test('that were changed by hand are found by verify, in their counts, sums and missing rows', async () => {
