@@ -21,6 +21,8 @@ export interface HistoryFigures extends HistorySize {
   /** Seconds of CPU for storing a day, as the mean over all days. */
   readonly finishCpu: number
   readonly questions: readonly AskedFigures[]
+  /** The same questions about nine tenths of the queries. */
+  readonly sliced: readonly AskedFigures[]
   readonly views: readonly AskedFigures[]
 }
 
@@ -71,6 +73,7 @@ async function benchHistory(pool: Pool, size: HistorySize): Promise<HistoryFigur
     finishCpu: finish.cpu / size.nights,
     results: rows[0]?.results ?? 0,
     questions: await askLibrary(pool),
+    sliced: await askLibrary(pool, { device: 'desktop' }),
     views: await readWholeViews(pool),
   }
 }
@@ -96,6 +99,8 @@ export function describeAnalysis(histories: readonly HistoryFigures[]): string {
   return [
     'CPU seconds of each question at its defaults, by results',
     table(({ questions }) => questions),
+    '\nCPU seconds of each question about desktop queries, which are nine tenths of all',
+    table(({ sliced }) => sliced),
     '\nCPU seconds of each view from end to end',
     table(({ views }) => views),
     `\nCPU seconds to keep a day: ${histories.map(({ name, finishCpu }) => `${name} ${finishCpu.toFixed(2)}`).join(', ')}; seconds to fill: ${histories.map(({ name, fillSeconds }) => `${name} ${fillSeconds.toFixed(0)}`).join(', ')}`,

@@ -22,18 +22,24 @@ const told: Readonly<Record<string, string>> = {
 // Without parallel workers, one connection does all the work, and its CPU is the total.
 const alone = 'set max_parallel_workers_per_gather = 0'
 
-/** Asks each question of the library with its defaults, as `npm run sql` does. */
+/**
+ * Asks each question of the library with its defaults, as `npm run sql` does. If a device is given, asks only about the
+ * queries for that device, and leaves out the questions that accept no device.
+ */
 export async function askLibrary(
   pool: Pool,
-  only: readonly string[] = [],
+  { only = [], device }: { readonly only?: readonly string[]; readonly device?: string } = {},
 ): Promise<readonly AskedFigures[]> {
-  const asked = readQuestions().filter(({ name }) => only.length === 0 || only.includes(name))
+  const asked = readQuestions()
+    .filter(({ name }) => only.length === 0 || only.includes(name))
+    .filter(({ narrows }) => device === undefined || narrows.includes('device'))
   const figures: AskedFigures[] = []
   for (const { name, parameters } of asked) {
     const flags = parameters
       .filter(({ fallback }) => fallback === undefined)
       .flatMap((parameter) => [`--${parameter.name}`, told[parameter.name] ?? ''])
-    const question = findQuestion(name, flags)
+    const slice = device === undefined ? [] : ['--device', device]
+    const question = findQuestion(name, [...flags, ...slice])
     figures.push(
       await measure(pool, name, async () => {
         let rows = 0
