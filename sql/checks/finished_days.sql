@@ -244,16 +244,17 @@ where (there.queries, there.newest, there.oldest) is distinct from (live.queries
 -- check: the stays counted for each finished day match its steps
 select count(*) as violations
 from (
-  select finish_id, over, answers, pages
+  select finish_id, set_id, over, answers, pages
   from finished_stays
   where finish_id = any (:days::bigint[])
 ) as there
 full join (
-  select steps.finish_id, stays.over, stays.answers, count(*) as pages
+  select steps.finish_id, kept.set_id, stays.over, stays.answers, count(*) as pages
   from finished_steps as steps
+  join finished_queries as kept using (finish_id, query_id)
   cross join lateral analysis.stays_of(steps.step, steps.since, steps.ended) as stays
   where steps.finish_id = any (:days::bigint[])
     and steps.step is not null
-  group by steps.finish_id, stays.over, stays.answers
-) as live using (finish_id, over, answers)
+  group by steps.finish_id, kept.set_id, stays.over, stays.answers
+) as live using (finish_id, set_id, over, answers)
 where there.pages is distinct from live.pages;

@@ -276,13 +276,15 @@ comment on column finished_related.related_search_id is 'Related search suggeste
 
 create table finished_stays (
   finish_id bigint not null,
+  set_id bigint not null,
   over boolean not null,
-  answers integer not null,
-  pages bigint not null,
-  primary key (finish_id, over, answers)
+  answers smallint not null,
+  pages integer not null,
+  primary key (finish_id, set_id, over, answers)
 );
 comment on table finished_stays is 'Pages in the top 10 of the answers from a finished day, and pages that left, counted by the length of their stays. Pages of a query''s first answer are excluded.';
 comment on column finished_stays.finish_id is 'Finished day (finished_days.id) to which the row belongs. Rows whose finished day no longer exists are deleted.';
+comment on column finished_stays.set_id is 'Set of labels in finished_labels.';
 comment on column finished_stays.over is 'False for pages in the top 10, true for pages that left.';
 comment on column finished_stays.answers is 'Number of consecutive answers for which the pages have been in the top 10, or had been when they left.';
 comment on column finished_stays.pages is 'Number of pages. A page counts once for each query.';

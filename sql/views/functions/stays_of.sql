@@ -1,10 +1,10 @@
 -- Stays in the top 10 according to one row of finished_steps. Pages of a query's first answer are excluded, because it
 -- is not known when they entered.
 create or replace function analysis.stays_of(step smallint, since smallint[], ended smallint[])
-returns table (over boolean, answers integer)
+returns table (over boolean, answers smallint)
 language sql immutable parallel safe as $$
   -- unnest is in the select list, because it is several times slower in the "from" clause.
-  select false, stays_of.step + 1 - seen.entered
+  select false, stays_of.step + 1::smallint - seen.entered
   from (select unnest(stays_of.since) as entered) as seen
   where seen.entered > 1
   union all

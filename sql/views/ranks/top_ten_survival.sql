@@ -1,12 +1,12 @@
 -- Kaplan-Meier estimate of how long pages stay in the top 10. Ongoing stays are counted with their
 -- current length.
 create or replace view analysis.top_ten_survival as
--- The counts of finished days are used if they describe every stay: there is no slice, no day is archived, and at most
--- one day is unfinished.
+-- The counts of finished days are used if they describe every stay: no query was only sometimes in the slice, no day is
+-- archived, and at most one day is unfinished.
 with chosen as materialized (
   select
     analysis.basis() is not null
-    and analysis.slice() is null
+    and not exists (select from analysis.sliced_queries() where not always)
     and (select count(*) < 2 from analysis.unfinished_days)
     and not exists (select from analysis.away_days)
     and not exists (select from finished_steps where step is null) as kept
@@ -18,6 +18,10 @@ daily as (
   where finished_days.made_at is not null
     and finished_days.basis = (select analysis.basis())
     and (select chosen.kept from chosen)
+    and case when (select analysis.slice() is not null)
+      then (kept.set_id = any ((select analysis.sets_in_slice())::bigint[]))::integer
+      else 1
+    end <> 0
   union all
   select stays.over, stays.answers, 1
   from analysis.unfinished_days

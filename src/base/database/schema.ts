@@ -618,6 +618,8 @@ export interface FinishedStays {
   over: boolean;
   /** Number of pages. A page counts once for each query. */
   pages: number;
+  /** Set of labels in finished_labels. */
+  set_id: number;
 }
 
 export interface FinishedSteps {
