@@ -13,27 +13,28 @@ select
   min(run_date) as first_run_date,
   max(run_date) as run_date
 from (
-  select steps.query_id, queries.q, steps.run_date, named.domain, moves.url_key, moves.previous_url_key
+  select steps.query_id, queries.q, steps.run_date, moves.domain, moves.url_key, moves.previous_url_key
   from analysis.step_days as steps
-  cross join lateral unnest(steps.switched) as named (domain)
   cross join lateral (
-    select found.url_key, found.previous_url_key
+    select named.domain, found.url_key, found.previous_url_key
+    from unnest(steps.switched) as named (domain)
+    cross join lateral (
+      select kept.url_key, kept.previous_url_key
+      from analysis.moves_of(
+        steps.search_id, steps.depth, steps.previous_search_id, steps.previous_depth, array[named.domain]
+      ) as kept
+      offset 0
+    ) as found
+    union all
+    select found.domain, found.url_key, found.previous_url_key
     from analysis.moves_of(steps.search_id, steps.depth, steps.previous_search_id, steps.previous_depth) as found
-    where found.domain = named.domain
-    offset 0
+    where steps.switched is null
+      and analysis.page_name(found.url_key) <> analysis.page_name(found.previous_url_key)
   ) as moves
   join queries on queries.id = steps.query_id
   where steps.previous_search_id is not null
-    and steps.switched <> '{}'
-  union all
-  select steps.query_id, queries.q, steps.run_date, moves.domain, moves.url_key, moves.previous_url_key
-  from analysis.step_days as steps
-  cross join lateral analysis.moves_of(steps.search_id, steps.depth, steps.previous_search_id, steps.previous_depth) as moves
-  join queries on queries.id = steps.query_id
-  where steps.previous_search_id is not null
-    and steps.switched is null
-    and moves.several_pages
-    and analysis.page_name(moves.url_key) <> analysis.page_name(moves.previous_url_key)
+    -- Is also true if the domains are unknown.
+    and (steps.switched <> '{}') is not false
 ) as switched
 where run_date > (select analysis.newest_day())
     - coalesce(nullif(current_setting('querymill.window_days', true), ''), '30')::integer

@@ -14,42 +14,27 @@ select
   changed.fetched_at,
   changed.domain
 from (
-  select
-    steps.query_id, steps.run_date, steps.previous_run_date, steps.fetched_at, named.domain collate "C" as domain,
-    titles.url_key, titles.position, titles.previous_title, titles.title, titles.previous_snippet, titles.snippet
+  select steps.query_id, steps.run_date, steps.previous_run_date, steps.fetched_at, titles.*
   from analysis.step_days as steps
-  cross join lateral unnest(steps.retitled) as named (domain)
   cross join lateral (
-    select *
+    select
+      named.domain collate "C" as domain, found.url_key, found.position, found.previous_title, found.title,
+      found.previous_snippet, found.snippet
+    from unnest(steps.retitled) as named (domain)
+    cross join lateral (
+      select *
+      from analysis.titles_of(steps.search_id, steps.previous_search_id) as kept
+      where kept.domain is not distinct from named.domain
+      offset 0
+    ) as found
+    union all
+    select
+      found.domain, found.url_key, found.position, found.previous_title, found.title, found.previous_snippet,
+      found.snippet
     from analysis.titles_of(steps.search_id, steps.previous_search_id) as found
-    where found.domain is not distinct from named.domain
-    offset 0
+    where steps.retitled is null
   ) as titles
-  where steps.retitled <> '{}'
-  union all
-  select
-    steps.query_id, steps.run_date, steps.previous_run_date, steps.fetched_at, shown.domain, pages.url_key, shown.position,
-    before.title, shown.title, before.snippet, shown.snippet
-  from analysis.step_days as steps
-  join public.result_domains as shown on shown.search_id = steps.search_id
-  join organic_results as before on before.search_id = steps.previous_search_id and before.page_id = shown.page_id
-  join pages on pages.id = shown.page_id
-  where steps.retitled is null
-    and before.title is distinct from shown.title
-    and not exists (
-      select
-      from organic_results as first
-      where first.search_id = shown.search_id
-        and first.page_id = shown.page_id
-        and first.ordinal < shown.ordinal
-    )
-    and not exists (
-      select
-      from organic_results as first
-      where first.search_id = before.search_id
-        and first.page_id = before.page_id
-        and first.ordinal < before.ordinal
-    )
+  where (steps.retitled <> '{}') is not false
 ) as changed
 join queries on queries.id = changed.query_id;
 comment on view analysis.title_changes is 'Pages whose titles differ between an answer and the previous answer. If an answer shows an address twice, the first of the two titles is used.';
