@@ -2,13 +2,14 @@
 -- would double the cost of storing an answer. Ids of dictionary rows are derived from their content, so references are
 -- always valid. declared_keys.sql declares the foreign keys.
 
+-- A compressed body of up to 4 kB stays in its row. In the TOAST table, it would need two rows and an index entry.
 create table raw_answers (
   call_id bigint primary key,
   status integer not null,
   received_at timestamptz not null default now(),
   truncated boolean not null default false,
   body bytea not null
-);
+) with (toast_tuple_target = 4080);
 create index raw_answers_age on raw_answers using brin (received_at);
 comment on table raw_answers is 'Bodies of all responses as received, regardless of their HTTP status. Old bodies may be pruned, because no other data depends on bodies.';
 comment on column raw_answers.call_id is 'Call that was answered.';
