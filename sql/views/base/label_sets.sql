@@ -12,7 +12,10 @@ from finished_days
 join finished_labels as kept on kept.finish_id = finished_days.id
 where finished_days.made_at is not null
   and finished_days.basis = (select analysis.basis())
-  and case when (select analysis.slice() is not null) then analysis.holds(kept.labels)::integer else 1 end <> 0
+  and case when (select analysis.slice() is not null)
+    then (kept.set_id = any ((select analysis.sets_in_slice())::bigint[]))::integer
+    else 1
+  end <> 0
 union all
 -- Reads each day separately. A single query would be planned for all days, even if few are needed.
 select

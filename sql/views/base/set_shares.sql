@@ -12,11 +12,15 @@ select
   kept.positions,
   kept.clicks
 from finished_days
-join finished_labels as sets on sets.finish_id = finished_days.id
-join finished_shares as kept on kept.finish_id = sets.finish_id and kept.set_id = sets.set_id
+join finished_shares as kept on kept.finish_id = finished_days.id
+-- As an outer join, so that the planner can leave it out if no labels are read.
+left join finished_labels as sets on sets.finish_id = kept.finish_id and sets.set_id = kept.set_id
 where finished_days.made_at is not null
   and finished_days.basis = (select analysis.basis())
-  and case when (select analysis.slice() is not null) then analysis.holds(sets.labels)::integer else 1 end <> 0
+  and case when (select analysis.slice() is not null)
+    then (kept.set_id = any ((select analysis.sets_in_slice())::bigint[]))::integer
+    else 1
+  end <> 0
 union all
 -- Reads the rows day by day, because a single query would be planned for all days even if few are needed.
 select

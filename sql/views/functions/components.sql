@@ -13,12 +13,15 @@ begin
   );
   -- Union-find takes almost linear time. A recursive query would visit every pair of nodes in a component.
   for i in 1 .. coalesce(cardinality(ends_a), 0) loop
-    x := ends_a[i];
+    -- The edges of one node usually follow each other, so its component is looked up once.
+    if i = 1 or ends_a[i] <> ends_a[i - 1] then
+      x := ends_a[i];
+      while parent[x] <> x loop
+        parent[x] := parent[parent[x]];
+        x := parent[x];
+      end loop;
+    end if;
     y := ends_b[i];
-    while parent[x] <> x loop
-      parent[x] := parent[parent[x]];
-      x := parent[x];
-    end loop;
     while parent[y] <> y loop
       parent[y] := parent[parent[y]];
       y := parent[y];
@@ -27,6 +30,7 @@ begin
       parent[y] := x;
     elsif y < x then
       parent[x] := y;
+      x := y;
     end if;
   end loop;
   for i in 1 .. cardinality(parent) loop

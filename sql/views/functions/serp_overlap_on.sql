@@ -42,6 +42,8 @@ language sql stable parallel safe as $$
     where one.answers between 2 and 200
       and other.answers between 2 and 200
     group by one.search_id, other.search_id
+    -- The pages that are ignored above may make up the difference.
+    having count(*) + (select coalesce(max(cardinality(common)), 0) from answers) >= serp_overlap_on.least_shared
   ),
   counted as (
     select

@@ -68,7 +68,7 @@ select
   coalesce(mutual.reciprocal, 0) as reciprocal,
   first_node.q as component,
   count(*) over (partition by found.component) as component_size
-from (select array_agg(a) as a, array_agg(b) as b from edges) as ends
+from (select array_agg(a) as a, array_agg(b) as b from (select a, b from edges order by a) as sorted) as ends
 cross join lateral analysis.components(ends.a, ends.b) as found
 -- Numbers that occur in no edge have no degrees.
 join degrees on degrees.node = found.node
