@@ -219,26 +219,22 @@ where there.finish_id = any (:days::bigint[])
   );
 
 -- check: the outcomes of each finished day match its tasks
-with drawn as materialized (
-  select id, run_date
-  from finished_days
-  where id = any (:days::bigint[])
-)
 select count(*) as violations
 from (
-  select id, coalesce(list_id, 0) as list_id, set_id, outcome, queries, newest, oldest
-  from drawn
-  join finished_outcomes as sums on sums.finish_id = drawn.id
+  select finish_id, coalesce(list_id, 0) as list_id, set_id, outcome, queries, newest, oldest
+  from finished_outcomes
+  where finish_id = any (:days::bigint[])
 ) as there
 full join (
   select
-    drawn.id, coalesce(found.list_id, 0) as list_id, kept.set_id, found.outcome, count(*) as queries,
+    kept.finish_id, coalesce(found.list_id, 0) as list_id, kept.set_id, found.outcome, count(*) as queries,
     max(found.fetched_at) as newest, min(found.fetched_at) as oldest
-  from drawn
-  cross join lateral analysis.outcomes_between(drawn.run_date, drawn.run_date) as found
-  join finished_queries as kept on kept.finish_id = drawn.id and kept.query_id = found.query_id
-  group by drawn.id, found.list_id, kept.set_id, found.outcome
-) as live using (id, list_id, set_id, outcome)
+  from finished_days
+  cross join lateral analysis.outcomes_between(finished_days.run_date, finished_days.run_date) as found
+  join finished_queries as kept on kept.finish_id = finished_days.id and kept.query_id = found.query_id
+  where finished_days.id = any (:days::bigint[])
+  group by kept.finish_id, found.list_id, kept.set_id, found.outcome
+) as live using (finish_id, list_id, set_id, outcome)
 where (there.queries, there.newest, there.oldest) is distinct from (live.queries, live.newest, live.oldest);
 
 -- check: the stays counted for each finished day match its steps

@@ -9,29 +9,29 @@ returns table (
 language sql stable parallel safe as $$
   -- Days in the period, with the id of the stored outcomes if these can be used.
   with days as materialized (
-    select asked.run_date, (
-      select finished.id
-      from public.finished_days as finished
-      where finished.run_date = asked.run_date
-        and finished.made_at is not null
-        and finished.basis = (select analysis.basis())
+    select
+      asked.run_date,
+      case
         -- An answer that was bought for another day may be archived or loaded since.
-        and (
-          not exists (select from public.archived_days)
-          or asked.run_date not in (select away_days.run_date from analysis.away_days)
-            and not exists (
-              select
-              from public.finished_outcomes as kept
-              where kept.finish_id = finished.id
-                and kept.outcome in ('reused', 'not asked', 'archived')
-            )
-        )
-    ) as finish_id
-    from (select distinct runs.run_date from public.runs where runs.run_date between since and until) as asked
+        when not exists (select from public.archived_days)
+          or not exists (
+            select
+            from public.finished_outcomes as kept
+            where kept.finish_id = asked.finish_id
+              and kept.outcome in ('reused', 'not asked', 'archived')
+          )
+          then asked.finish_id
+      end as finish_id
+    from (
+      select of_runs.run_date, analysis.finished_on(of_runs.run_date) as finish_id
+      from (select distinct runs.run_date from public.runs where runs.run_date between since and until) as of_runs
+      offset 0
+    ) as asked
   )
   select
     counted.run_date, lists.name, counted.planned, counted.answered, counted.bought, counted.reused, counted.unreadable,
-    counted.failed, counted.unknown, counted.unaffordable, counted.cancelled, counted.open, counted.share, counted.newest,
+    counted.failed, counted.unknown, counted.unaffordable, counted.cancelled, counted.open,
+    counted.answered::double precision / counted.planned, counted.newest,
     counted.oldest, counted.suspect, counted.other_origin, counted.not_asked, counted.archived,
     case when runs.cancelled then 'cancelled' when runs.going then 'going' else 'ran' end as outcome,
     runs.spent as credits_spent,
@@ -60,7 +60,6 @@ language sql stable parallel safe as $$
       list_id,
       sum(queries)::bigint as planned,
       coalesce(sum(queries) filter (where outcome in ('bought', 'reused', 'not asked')), 0)::bigint as answered,
-      coalesce(sum(queries) filter (where outcome in ('bought', 'reused', 'not asked')), 0)::double precision / sum(queries) as share,
       coalesce(sum(queries) filter (where outcome = 'bought'), 0)::bigint as bought,
       coalesce(sum(queries) filter (where outcome = 'reused'), 0)::bigint as reused,
       coalesce(sum(queries) filter (where outcome = 'not asked'), 0)::bigint as not_asked,
